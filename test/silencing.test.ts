@@ -1,6 +1,7 @@
 /** Silences set by people from a shell and from chats at the same time. */
 import { expect, test } from "vitest";
-import { type DaemonParts, DaemonSource } from "../src/daemon/daemon-source.ts";
+import type { SourceParts } from "../src/daemon/answers/source-parts.ts";
+import { DaemonSource } from "../src/daemon/daemon-source.ts";
 import type { Observation } from "../src/domain/observation.ts";
 import type { Silence } from "../src/domain/silence.ts";
 import { FakeClock } from "./support/clock.ts";
@@ -17,7 +18,7 @@ function world() {
       silences.push(seen.silence);
     },
   };
-  const source = new DaemonSource({ clock, ingest } as unknown as DaemonParts);
+  const source = new DaemonSource({ clock, ingest } as unknown as SourceParts);
   const wish = (wallet: string, endsMs = clock.nowMs() + 3_600_000) => ({
     ...{ matchers: [`wallet=${wallet}`], author: "ann", comment: "", endsMs },
   });

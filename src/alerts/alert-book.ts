@@ -1,19 +1,11 @@
-/**
- * The alerts that fire, each change in their lives, and who is owed word of it.
- *
- * A change is owed to the receivers that the routing names for the alert as it then stands; an ending or a fall to those
- * who were told before. What is held (inhibited) is recorded and owed when the hold ends, if it still stands.
- */
+/** The alerts that fire, and what happens in their lives: they fire, change, are acknowledged and end. */
 
 import {
-  type Advice,
   type Alert,
   type AlertChange,
-  type AlertChangeKind,
   type Ending,
   isTaking,
   type Severity,
-  severityRank,
   worseOf,
   worstSeverityOf,
 } from "../domain/alert.ts";
@@ -23,42 +15,20 @@ import type { Deadlines } from "../domain/deadlines.ts";
 import { drillGroup } from "../domain/delivery.ts";
 import type { KeptValues } from "../domain/kept.ts";
 import type { Silence } from "../domain/silence.ts";
-import { tierLine } from "./details.ts";
-import { Dispatch, type Held, type Labelled, labelsOf, type Owed } from "./dispatch.ts";
-import { Escalations } from "./escalations.ts";
-import { Holds } from "./holds.ts";
-import type { IncidentsOptions } from "./incidents/incidents.ts";
-import type { Inhibitions } from "./inhibit.ts";
+import type { AlertIds } from "./alert-changes.ts";
 import { type AlertText, LiveAlert, type NewAlert, pick } from "./live-alert.ts";
-import { covers, withoutAcknowledgement } from "./quiet.ts";
-import {
-  knowsBothSides,
-  type Notified,
-  nextReminderMs,
-  notifiedWith,
-  quietIfAcknowledged,
-  type RemindSettings,
-} from "./remind.ts";
-import type { Routing } from "./route.ts";
-import { withWorst } from "./worst.ts";
-
-/** Changes after which the values that were notified before no longer count. */
-export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
-
-/** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
-const postponedMs = 10_000;
-
-/** After a start what is due about an alert waits for its first judgement for so long, ms: not for long, as a daemon may be restarted again and again. */
-const unjudgedForMs = 10_000;
+import { Notifications, type NotificationsOptions } from "./notifications.ts";
+import { endsWait, waitsAfterStandstill } from "./reminders/postponement.ts";
+import { covers, withoutAcknowledgement } from "./reminders/quiet.ts";
+import { type Notified, notifiedWith, type RemindSettings } from "./reminders/remind.ts";
+import type { Labelled } from "./routing/alert-routes.ts";
+import type { Owed } from "./routing/dispatch.ts";
+import type { Held } from "./routing/held-notifications.ts";
+import { tierLine } from "./texts/details.ts";
+import { withWorst } from "./texts/worst.ts";
 
 /** A value that wavers between two sides of 0 that were told is told again after this, ms. */
 const returnsAfterMs = 60_000;
-
-export interface AlertIds {
-  alert: number;
-  change: number;
-  owed: number;
-}
 
 export class AlertBook {
   readonly live = new Map<number, LiveAlert>();
@@ -67,92 +37,40 @@ export class AlertBook {
   /** Those of the watch before a reload were the same. */
   readonly #remindsAlike: boolean;
   readonly #deadlines: Deadlines;
-  readonly #holds: Holds;
-  readonly #dispatch: Dispatch;
-  readonly #escalations: Escalations;
-  /** Events whose chains run: they are over, and only here until somebody settles them. */
-  readonly #unsettled = new Map<number, Alert>();
+  readonly #builder: () => ChangesBuilder;
+  readonly #notifications: Notifications;
   /** Alerts of before a reload, until they are taken over. */
   #former: ReadonlyMap<number, LiveAlert>;
-  /** The changes builder of the tick that runs; reminders come due inside one. */
-  #builder: () => ChangesBuilder;
-  readonly #advise: (alert: Alert, nowMs: number) => readonly Advice[];
 
-  constructor(options: {
-    ids: AlertIds;
-    routing: Routing;
-    incidents: IncidentsOptions;
-    inhibit: Inhibitions;
-    remind: RemindSettings;
-    timezone: string;
-    deadlines: Deadlines;
-    builder: () => ChangesBuilder;
-    /** Lines of advice about an alert that fires. */
-    advise: (alert: Alert, nowMs: number) => readonly Advice[];
-    before?: AlertBook | undefined;
-  }) {
-    const { deadlines, builder, routing, inhibit, timezone, before } = options;
+  constructor(options: NotificationsOptions & { readonly before?: AlertBook | undefined }) {
+    const { ids, remind, deadlines, before } = options;
     this.#former = before?.live ?? new Map();
-    this.#remindsAlike =
-      before !== undefined && JSON.stringify(before.#remind) === JSON.stringify(options.remind);
-    this.ids = options.ids;
-    this.#remind = options.remind;
+    this.#remindsAlike = before !== undefined && JSON.stringify(before.#remind) === JSON.stringify(remind);
+    this.ids = ids;
+    this.#remind = remind;
     this.#deadlines = deadlines;
-    this.#builder = builder;
-    this.#advise = options.advise;
-    this.#holds = new Holds({
-      ...{ routing, inhibit, timezone, deadlines, builder },
-      firing: () => this.#firingLabels(),
-      changed: () => this.#dispatch.reconsider(),
-    });
-    this.#dispatch = new Dispatch(
-      {
-        ...{ routing, builder, holds: this.#holds, incidents: options.incidents },
-        nextId: () => ++this.ids.owed,
-        alert: (id) => this.live.get(id)?.alert,
-        isFresh: (id, nowMs) => {
-          const live = this.live.get(id);
-          return live !== undefined && (live.judgedAtMs === nowMs || live.textNow(nowMs) !== null);
-        },
-        waitsUntilMs: (id, nowMs) => {
-          const live = this.live.get(id);
-          return live === undefined || live.held ? null : this.#waitsUntilMs(live, nowMs);
-        },
-        tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
-      },
-      before ? before.#dispatch : undefined,
-    );
-    this.#escalations = new Escalations(
-      {
-        ...{ deadlines, builder },
-        waitsUntilMs: (id, nowMs) => {
-          const live = this.live.get(id);
-          return live === undefined ? null : this.#waitsUntilMs(live, nowMs);
-        },
-        escalate: (into, id, receivers, words) => this.#escalate(into, id, receivers, words),
-        over: (id) => void this.#unsettled.delete(id),
-      },
-      before ? before.#escalations : undefined,
-    );
+    this.#builder = options.builder;
+    this.#notifications = new Notifications(options, this.live, before ? before.#notifications : undefined);
   }
 
   /** Takes back from history what is held, what is silenced, and whose chains run. */
   recall(keep: KeptValues, alerts: readonly Alert[], nowMs: number): void {
-    const running = new Set(Escalations.idsIn(keep));
-    for (const alert of alerts)
-      if (alert.event && running.has(alert.id)) this.#unsettled.set(alert.id, alert);
-    this.#holds.restore(keep, nowMs);
-    this.#dispatch.restore(keep);
-    this.#escalations.restore(keep);
+    const { holds, dispatch, escalations } = this.#notifications;
+    holds.restore(keep, nowMs);
+    dispatch.restore(keep);
+    escalations.restore(
+      keep,
+      alerts.filter(({ event }) => event),
+    );
   }
 
   get silences(): readonly Silence[] {
-    return this.#holds.silences;
+    return this.#notifications.holds.silences;
   }
 
   /** The messages that wait because something holds them. */
   get heldBack(): readonly Held[] {
-    return this.#dispatch.held;
+    return this.#notifications.dispatch.held;
   }
 
   /** The reasons that would hold a notification of an alert like this now, for people. */
@@ -160,11 +78,11 @@ export class AlertBook {
     alert: Labelled & { readonly id: number; readonly severity: Severity },
     nowMs: number,
   ): readonly string[] {
-    return this.#dispatch.whyHeld(alert, nowMs);
+    return this.#notifications.dispatch.whyHeld(alert, nowMs);
   }
 
   putSilence(silence: Silence, builder: ChangesBuilder): void {
-    this.#holds.put(silence, builder);
+    this.#notifications.holds.put(silence, builder);
   }
 
   /** Ends the takeover from the watch before a reload. */
@@ -181,7 +99,7 @@ export class AlertBook {
     notified: Notified | null,
   ): LiveAlert {
     const except = this.#former.get(alert.id)?.except ?? aboutChannel(alert);
-    const live = new LiveAlert(alert, told, except, this.#onReminder);
+    const live = new LiveAlert(alert, told, except, this.#notifications.remind);
     live.toldAtMs = lastTold?.atMs ?? alert.firedAtMs;
     live.wordMs = live.toldAtMs;
     live.notified = notified;
@@ -193,70 +111,42 @@ export class AlertBook {
     if (former) {
       live.goOn(former);
       const { atMs } = this.#builder();
-      if (live.waitsToMs > atMs && this.#dispatch.holds(alert.id)) this.#holds.wakeAt(live.waitsToMs, atMs);
+      if (live.waitsToMs > atMs && this.#notifications.dispatch.holds(alert.id))
+        this.#notifications.holds.wakeAt(live.waitsToMs, atMs);
     } else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
-    if (!former) live.toldAtMs = Math.min(live.toldAtMs, ...this.#reported(live));
+    if (!former) live.toldAtMs = Math.min(live.toldAtMs, ...this.#notifications.reminders.reportedMs(live));
     // A reload changes no moment at which something is due, unless it changes reminders.
     const goesOn = former && !former.held && this.#remindsAlike && Number.isFinite(former.dueMs);
     if (goesOn) this.#deadlines.set(live, former.dueMs);
-    else if (!live.held) this.#schedule(live, true);
+    else if (!live.held) this.#notifications.reminders.schedule(live, true);
     return live;
   }
 
   /** An alert of before a start or a standstill is judged, by data of `dataAtMs`: what waited for that is due. */
   judged(live: LiveAlert, dataAtMs: number): void {
-    if (!live.unjudged || dataAtMs < live.stoodStillMs) return;
-    live.unjudged = false;
-    // Nothing waits.
-    if (live.unjudgedUntilMs === null && !live.waitsAnew) return;
-    live.waitsAnew = false;
-    live.unjudgedUntilMs = null;
-    live.waitsToMs = Number.NEGATIVE_INFINITY;
-    if (!live.held) this.#schedule(live);
+    if (!endsWait(live, dataAtMs)) return;
+    const { reminders, escalations, dispatch, holds } = this.#notifications;
+    if (!live.held) reminders.schedule(live);
     const { atMs } = this.#builder();
-    this.#escalations.hasten(live.alert.id);
-    if (this.#dispatch.holds(live.alert.id)) this.#holds.wakeAt(atMs, atMs);
+    escalations.hasten(live.alert.id);
+    if (dispatch.holds(live.alert.id)) holds.wakeAt(atMs, atMs);
   }
 
-  /**
-   * The process stood still, and nothing could be judged meanwhile: what is due waits for that, as after a start. Until it is judged
-   * a wait begins anew once: on a machine that stands still again and again nothing would ever be due.
-   */
+  /** The process stood still: what is due waits until its alert is judged. */
   noteStandstill(atMs: number): void {
-    for (const live of this.live.values()) {
-      if (live.waitsAnew) continue;
-      live.waitsAnew = live.unjudgedUntilMs !== null;
-      live.unjudged = !isBuiltIn(live.alert.rule);
-      live.unjudgedUntilMs = null;
-      live.stoodStillMs = atMs;
-    }
-  }
-
-  /**
-   * The time until which what is due about an alert waits, ms: for its first judgement after a start, or, where its level no longer
-   * holds, for its fall or end. Null: it does not wait.
-   */
-  #waitsUntilMs(live: LiveAlert, nowMs: number): number | null {
-    if (nowMs < live.waitsToMs) return live.waitsToMs;
-    if (live.unjudged) {
-      live.unjudgedUntilMs ??= nowMs + unjudgedForMs;
-      if (nowMs < live.unjudgedUntilMs) live.waitsToMs = live.unjudgedUntilMs;
-    }
-    if (nowMs >= live.waitsToMs && (live.isGone(nowMs) || live.isBetter()))
-      live.waitsToMs = nowMs + postponedMs;
-    return nowMs < live.waitsToMs ? live.waitsToMs : null;
+    for (const live of this.live.values()) waitsAfterStandstill(live, atMs);
   }
 
   fire(builder: ChangesBuilder, from: NewAlert): LiveAlert {
-    const alert = this.#newAlert(builder.atMs, from, false, null);
-    const live = new LiveAlert(alert, [], from.except ?? [], this.#onReminder);
+    const alert = this.#notifications.changes.alert(builder.atMs, from, false, null);
+    const live = new LiveAlert(alert, [], from.except ?? [], this.#notifications.remind);
     live.says(from);
     if (from.comparison) live.comparison = from.comparison;
     if (from.limit) live.limit = from.limit;
     if (from.judged) live.judgedAtMs = builder.atMs;
     this.live.set(alert.id, live);
-    this.#record(builder, live, "fired", { happenedMs: from.happenedMs });
+    this.#notifications.record(builder, live, "fired", { happenedMs: from.happenedMs });
     return live;
   }
 
@@ -271,17 +161,17 @@ export class AlertBook {
     groupKey: string | null,
     owe: boolean,
   ): { readonly change: AlertChange; readonly owed: readonly string[] } {
-    const alert = this.#newAlert(builder.atMs, from, true, eventKey);
-    const change = this.#change(builder, alert, "fired", from, from.happenedMs);
+    const alert = this.#notifications.changes.alert(builder.atMs, from, true, eventKey);
+    const change = this.#notifications.changes.change(builder, alert, "fired", from, from.happenedMs);
     const owed = owe ? this.owe(builder, change, this.receivers(alert, from.except), groupKey).receivers : [];
-    if (this.#begins(alert, builder)) this.#unsettled.set(alert.id, alert);
+    this.#notifications.beginChains(alert, builder);
     return { change, owed };
   }
 
   /** A fire drill: told to just these, at once and alone, whatever routes, silences and mute times say. */
   tellDrill(builder: ChangesBuilder, from: NewAlert, id: string, receivers: readonly string[]): AlertChange {
-    const alert = this.#newAlert(builder.atMs, from, true, `drill:${id}`);
-    const change = this.#change(builder, alert, "fired", from, from.happenedMs);
+    const alert = this.#notifications.changes.alert(builder.atMs, from, true, `drill:${id}`);
+    const change = this.#notifications.changes.change(builder, alert, "fired", from, from.happenedMs);
     for (const receiver of receivers)
       builder.changes.owed.push({
         id: ++this.ids.owed,
@@ -317,9 +207,9 @@ export class AlertBook {
       kind === "worsened" || (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity));
     const voids = isVoid && live.alert.acknowledgedAtMs !== null;
     if (isVoid) live.alert = withoutAcknowledgement(live.alert);
-    this.#record(builder, live, kind, { voids });
+    this.#notifications.record(builder, live, kind, { voids });
     // A lesser alert may hold back others no longer.
-    if (kind === "fell") this.#holds.sourceEnded(builder.atMs);
+    if (kind === "fell") this.#notifications.holds.sourceEnded(builder.atMs);
   }
 
   /**
@@ -342,9 +232,9 @@ export class AlertBook {
     live.says(now);
     const voids = live.alert.acknowledgedAtMs !== null;
     live.alert = withWorst(live, { ...withoutAcknowledgement(live.alert), ...pick(now) });
-    this.#record(builder, live, kind, { voids });
+    this.#notifications.record(builder, live, kind, { voids });
     // Nobody takes care of it any more: its chain begins anew.
-    if (voids) this.#begins(live.alert, builder);
+    if (voids) this.#notifications.beginChains(live.alert, builder);
   }
 
   end(
@@ -369,7 +259,7 @@ export class AlertBook {
     });
     this.live.delete(live.alert.id);
     this.#deadlines.cancel(live);
-    this.#record(builder, live, "ended", { happenedMs, stands });
+    this.#notifications.record(builder, live, "ended", { happenedMs, stands });
   }
 
   /** @param shown the level and value that it covers; left out: those of now */
@@ -392,14 +282,14 @@ export class AlertBook {
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
     const covered = shown ? shown.value : past ? alert.value : next.value;
     const text = { details, facts: live?.facts, past, covered };
-    const change = this.#change(builder, next, "acknowledged", text, null);
-    this.#escalations.settle(alert.id, builder);
+    const change = this.#notifications.changes.change(builder, next, "acknowledged", text, null);
+    this.#notifications.escalations.settle(alert.id, builder);
     // Whoever was told of it hears that somebody takes care of it.
     if (live) this.owe(builder, change, live.told.keys(), null);
     if (live) {
       live.alert = next;
       live.notified = notifiedWith(covered, live.notified, true);
-      this.#schedule(live);
+      this.#notifications.reminders.schedule(live);
     }
     return next;
   }
@@ -409,20 +299,8 @@ export class AlertBook {
     if (live.held === held) return;
     live.held = held;
     if (held) return;
-    if (live.told.size === 0) this.#record(builder, live, "fired");
-    else this.#schedule(live);
-  }
-
-  /** The changes of a tick are complete. */
-  complete(builder: ChangesBuilder): void {
-    this.#dispatch.keepIncidents(builder);
-  }
-
-  receivers(
-    alert: Pick<Alert, "labels" | "rule" | "severity" | "subject" | "wallet" | "symbol">,
-    except: readonly string[] = [],
-  ): readonly string[] {
-    return this.#dispatch.receivers(alert, except);
+    if (live.told.size === 0) this.#notifications.record(builder, live, "fired");
+    else this.#notifications.reminders.schedule(live);
   }
 
   /** @returns those who are owed word now; the others when what holds it ends */
@@ -431,297 +309,18 @@ export class AlertBook {
     change: AlertChange,
     receivers: Iterable<string>,
     groupKey: string | null,
-    { voids = false, released = false }: { readonly voids?: boolean; readonly released?: boolean } = {},
   ): Owed {
-    const remindMs = this.#remindMs(change.alert.severity);
-    return this.#dispatch.owe(builder, change, receivers, groupKey, { voids, released, remindMs });
+    return this.#notifications.owe(builder, change, receivers, groupKey);
   }
 
-  /** The interval of reminders at a level, ms; infinite: there are none. */
-  #remindMs(severity: Severity): number {
-    const pace = this.#remind[severity];
-    return pace === "never" ? Number.POSITIVE_INFINITY : pace.every;
+  /** The changes of a tick are complete. */
+  complete(builder: ChangesBuilder): void {
+    this.#notifications.dispatch.keepIncidents(builder);
   }
 
-  /** Those whom the routes lead to, and those whom a chain told of it: they hear how it goes on. */
-  #concerned({ alert, told, except }: LiveAlert): readonly string[] {
-    const escalated = this.#dispatch
-      .ways(alert)
-      .flatMap(({ escalate }) => escalate.flatMap(({ receivers }) => receivers))
-      .filter((one) => told.has(one) && !except.includes(one));
-    return [...new Set([...this.receivers(alert, except), ...escalated])];
+  receivers(alert: Labelled, except: readonly string[] = []): readonly string[] {
+    return this.#notifications.dispatch.routes.receivers(alert, except);
   }
-
-  /** Begins the chains of an alert. @returns whether there are any */
-  #begins(alert: Alert, builder: ChangesBuilder): boolean {
-    const runs = this.#escalates(alert);
-    if (runs) this.#escalations.begin(alert, this.#dispatch.ways(alert), builder);
-    else this.#escalations.settle(alert.id, builder);
-    return runs;
-  }
-
-  #escalates(alert: Alert): boolean {
-    return !alert.shadow && this.#dispatch.ways(alert).some(({ escalate }) => escalate.length > 0);
-  }
-
-  /** Tells the next of a chain. @returns whether the chain goes on */
-  #escalate(
-    builder: ChangesBuilder,
-    alertId: number,
-    receivers: readonly string[],
-    words: readonly [string, string],
-  ): boolean {
-    const live = this.live.get(alertId);
-    const alert = live?.alert ?? this.#unsettled.get(alertId);
-    if (!alert || alert.acknowledgedAtMs !== null) return false;
-    const past = live?.renew(builder.atMs) ?? false;
-    const details = [words, ...(live?.details ?? [])];
-    const told = { details, facts: live?.facts, past };
-    const change = this.#change(builder, live?.alert ?? alert, "escalated", told, null);
-    for (const receiver of this.owe(builder, change, receivers, null).receivers)
-      live?.told.set(receiver, live.alert.severity);
-    return true;
-  }
-
-  /** Notifies of an alert that was held and still fires, as it is now: each receiver of what is new to it. */
-  #tellNow(alertId: number, receivers: readonly string[], builder: ChangesBuilder): boolean {
-    const live = this.live.get(alertId);
-    if (!live || live.held) return false;
-    // Somebody takes care of it.
-    if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
-    const past = live.renew(builder.atMs);
-    const { alert, details, facts } = live;
-    const kinds = Map.groupBy(receivers, (receiver) => newsOf(alert.severity, live.told.get(receiver)));
-    for (const [kind, some] of kinds) {
-      const change = this.#change(builder, alert, kind, { details, facts, past }, null);
-      const { receivers: owed, called } = this.owe(builder, change, some, null, { released: true });
-      for (const receiver of owed) live.told.set(receiver, alert.severity);
-      for (const receiver of called) live.calledMs.set(receiver, builder.atMs);
-    }
-    live.toldAtMs = builder.atMs;
-    live.notified = notifiedWith(
-      alert.value,
-      live.notified,
-      [...kinds.keys()].some((kind) => beginsAnew.has(kind)),
-    );
-    this.#schedule(live);
-    return true;
-  }
-
-  *#firingLabels(): Iterable<readonly [number, Readonly<Record<string, string>>]> {
-    for (const { alert, held } of this.live.values())
-      if (!held && !alert.shadow) yield [alert.id, labelsOf(alert)] as const;
-  }
-
-  #newAlert(atMs: number, from: NewAlert, event: boolean, eventKey: string | null): Alert {
-    return {
-      id: ++this.ids.alert,
-      rule: from.rule,
-      subject: from.subject,
-      wallet: from.wallet,
-      symbol: from.symbol,
-      labels: from.labels,
-      severity: from.severity,
-      state: event ? "ended" : "firing",
-      event,
-      sinceMs: from.sinceMs,
-      firedAtMs: atMs,
-      endedAtMs: event ? atMs : null,
-      ending: null,
-      alreadySo: from.alreadySo,
-      summary: from.summary,
-      description: from.description,
-      runbook: from.runbook,
-      value: from.value,
-      dataAtMs: from.dataAtMs,
-      acknowledgedBy: null,
-      acknowledgedAtMs: null,
-      ...(from.shadow ? { shadow: true } : {}),
-      ...(from.drill ? { drill: true as const } : {}),
-      eventKey,
-      ...(from.eventType === undefined ? {} : { eventType: from.eventType }),
-    };
-  }
-
-  #change(
-    builder: ChangesBuilder,
-    alert: Alert,
-    kind: AlertChangeKind,
-    {
-      details,
-      facts,
-      past,
-      covered = alert.value,
-    }: Pick<AlertText, "details" | "facts"> & {
-      readonly past?: boolean;
-      /** The value that an acknowledgement covers. Default: the alert's. */
-      readonly covered?: number | null;
-    },
-    happenedMs: number | null,
-    stands?: AlertChange["stands"],
-  ): AlertChange {
-    // Values of the daemon's own and of the exchange as a whole are not compared: they grow by themselves.
-    const isCompared = alert.value !== null && alert.subject !== "daemon" && alert.subject !== "exchange";
-    const compared = isCompared ? (this.live.get(alert.id)?.comparison(alert.severity) ?? "worse") : null;
-    const live = alert.state === "firing" ? this.live.get(alert.id) : undefined;
-    const isEither = compared === "either" && knowsBothSides(notifiedWith(alert.value, live?.notified));
-    const words = live?.limit(alert.severity, covered);
-    const quiet =
-      alert.state === "firing" && !alert.shadow
-        ? quietIfAcknowledged(
-            alert.severity,
-            isEither ? "worse" : compared,
-            this.#remind,
-            // On two sides that were both notified it is worse further from 0, by how much it moved.
-            isEither ? undefined : words?.worse(this.#remind.worseBy),
-            words?.value,
-          )
-        : undefined;
-    const limit = live?.limit(alert.severity, alert.value)?.text;
-    const isAdvised = alert.state === "firing" && !alert.shadow && !past;
-    const advice = isAdvised && !this.live.get(alert.id)?.held ? this.#advise(alert, builder.atMs) : [];
-    const change: AlertChange = {
-      id: ++this.ids.change,
-      alertId: alert.id,
-      kind,
-      atMs: builder.atMs,
-      alert,
-      ...(limit ? { limit } : {}),
-      details,
-      ...(advice.length === 0 ? {} : { advice }),
-      ...(facts === undefined ? {} : { facts }),
-      happenedMs,
-      ...(stands === undefined ? {} : { stands }),
-      ...(quiet === undefined ? {} : { quietIfAcknowledged: quiet }),
-      ...(past ? { past: true as const } : {}),
-    };
-    builder.changes.alerts.push(alert);
-    builder.changes.alertChanges.push(change);
-    return change;
-  }
-
-  #record(
-    builder: ChangesBuilder,
-    live: LiveAlert,
-    kind: AlertChangeKind,
-    {
-      happenedMs = null,
-      stands,
-      past = false,
-      voids = false,
-      among,
-    }: {
-      readonly happenedMs?: number | null;
-      readonly stands?: AlertChange["stands"];
-      readonly past?: boolean;
-      /** Its acknowledgement became void. */
-      readonly voids?: boolean;
-      /** Those who are told. Left out: whom it concerns. */
-      readonly among?: readonly string[] | undefined;
-    } = {},
-  ): void {
-    const { details, facts } = live;
-    const change = this.#change(builder, live.alert, kind, { details, facts, past }, happenedMs, stands);
-    // Whoever was told that it fires is told that it ended.
-    if (live.held && kind !== "ended") return;
-    const to = among ?? this.#toTell(live, kind);
-    const { receivers: owed, called } = this.owe(builder, change, to, null, { voids });
-    for (const receiver of called) live.calledMs.set(receiver, builder.atMs);
-    if (kind === "ended") {
-      this.#escalations.settle(live.alert.id, builder);
-      this.#holds.sourceEnded(builder.atMs);
-      return;
-    }
-    if (kind === "fired" || kind === "rose") this.#begins(live.alert, builder);
-    else if (kind === "fell" && !this.#escalates(live.alert))
-      this.#escalations.settle(live.alert.id, builder);
-    for (const receiver of owed) live.told.set(receiver, live.alert.severity);
-    // A quiet change puts no reminder of a critical alert off.
-    if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
-      live.toldAtMs = builder.atMs;
-    live.notified = notifiedWith(live.alert.value, live.notified, beginsAnew.has(kind));
-    if (kind === "fired" || kind === "rose") live.reminders = 0;
-    else if (kind === "reminder") live.reminders++;
-    this.#schedule(live);
-  }
-
-  /** Those whom a change is news to: of an end all who were told of the alert, of a fall those who were told of more. */
-  #toTell(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
-    const { alert, told } = live;
-    if (kind === "ended") return [...told.keys()];
-    if (kind === "fell")
-      return [...told.keys()].filter((one) => newsOf(alert.severity, told.get(one)) === kind);
-    return alert.shadow ? [] : this.#concerned(live);
-  }
-
-  /** @param overdue what is due already is decided next, at a start or a reload */
-  #schedule(live: LiveAlert, overdue = false): void {
-    const ownMs = this.#dueMs(live, live.toldAtMs);
-    if (ownMs === null) {
-      this.#deadlines.cancel(live);
-      return;
-    }
-    const { atMs } = this.#builder();
-    // Who was not reminded of an incident just now is not notified of it: that is held.
-    const dueMs = this.#reported(live)
-      .map((ms) => this.#dueMs(live, ms) ?? ownMs)
-      .filter((ms) => overdue || ms > atMs);
-    this.#deadlines.set(live, Math.max(Math.min(ownMs, ...dueMs), live.waitsToMs));
-  }
-
-  /** The time of the reminder after a notification, ms; null: there is none. */
-  #dueMs({ alert, reminders: count }: LiveAlert, toldAtMs: number): number | null {
-    return nextReminderMs(alert, { toldAtMs, count }, this.#remind);
-  }
-
-  /** The times at which the receivers of a critical alert were last notified of its incidents, or of it by itself, ms. */
-  #reported(live: LiveAlert): readonly number[] {
-    if (live.alert.shadow || live.alert.severity !== "critical") return [];
-    const { atMs } = this.#builder();
-    const receivers = this.#concerned(live);
-    return this.#dispatch
-      .notifiedMs(live.alert.id, receivers, atMs)
-      .map((ms, index) => ms ?? live.calledMs.get(receivers[index]!) ?? Math.max(live.wordMs, live.toldAtMs));
-  }
-
-  readonly #onReminder = (live: LiveAlert): void => {
-    if (live.alert.state !== "firing") return;
-    const { atMs } = this.#builder();
-    const waitsUntilMs = this.#waitsUntilMs(live, atMs);
-    if (waitsUntilMs !== null) {
-      this.#deadlines.set(live, waitsUntilMs);
-      return;
-    }
-    // Whoever was notified of its incident within the interval needs no reminder; what is due in one moment is one.
-    const reportedMs = this.#reported(live);
-    const dueMs = reportedMs.map((ms) =>
-      ms === atMs ? atMs : (this.#dueMs(live, ms) ?? Number.POSITIVE_INFINITY),
-    );
-    const nextMs = Math.min(...dueMs);
-    if (dueMs.length > 0 && nextMs > atMs && live.alert.acknowledgedAtMs === null) {
-      this.#deadlines.set(live, nextMs);
-      return;
-    }
-    // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
-    const lapsed = live.alert.acknowledgedAtMs !== null;
-    const due =
-      lapsed || reportedMs.length === 0
-        ? undefined
-        : this.#concerned(live).filter((_, index) => dueMs[index]! <= atMs);
-    if (lapsed) live.alert = withoutAcknowledgement(live.alert);
-    const builder = this.#builder();
-    if (lapsed) this.#begins(live.alert, builder);
-    // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
-    const past = live.renew(builder.atMs);
-    this.#record(builder, live, "reminder", { past, voids: lapsed, among: due });
-  };
-}
-
-/** The change that tells of a level. @param told the level that was told last; undefined: none was */
-function newsOf(severity: Severity, told: Severity | undefined): AlertChangeKind {
-  if (told === undefined) return "fired";
-  const rises = severityRank[severity] - severityRank[told];
-  return rises > 0 ? "rose" : rises < 0 ? "fell" : "reminder";
 }
 
 /** The channel that an alert of the program itself is about: it is not told of itself. */

@@ -4,10 +4,10 @@ import type { Alert, Severity } from "../domain/alert.ts";
 import type { Due } from "../domain/deadlines.ts";
 import type { EndingWait } from "../domain/ending-wait.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
-import type { LimitWords } from "./limit-text.ts";
-import { type Notified, notifiedWith } from "./remind.ts";
-import type { Comparison } from "./worsening.ts";
-import { type Compared, withWorst } from "./worst.ts";
+import { type Notified, notifiedWith } from "./reminders/remind.ts";
+import type { Comparison } from "./reminders/worsening.ts";
+import type { LimitWords } from "./texts/limit-text.ts";
+import { type Compared, withWorst } from "./texts/worst.ts";
 
 /** The text of an alert at one moment. */
 export interface AlertText {

@@ -16,7 +16,7 @@ import { sourceWords } from "../domain/source-words.ts";
 import type { DaemonStatus, MarketStatus, PositionStatus, WalletStatus } from "../domain/status.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import { glyphs } from "./glyphs.ts";
-import { leadOf } from "./message.ts";
+import { leadOf } from "./message/lead.ts";
 import type { Tone } from "./rendering.ts";
 import { cleanLine, ownLine } from "./text.ts";
 

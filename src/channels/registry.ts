@@ -16,7 +16,7 @@ import { discordBotSettings, discordWebhookSettings, type MentionSettings } from
 import { createEmail, emailCapacity } from "./email/channel.ts";
 import { emailSettings } from "./email/settings.ts";
 import { type ChannelLog, silentLog } from "./log.ts";
-import { type CommandLine, plainCommandLine } from "./message.ts";
+import { type CommandLine, plainCommandLine } from "./message/command-line.ts";
 import { createNtfy, ntfyCapacity, ntfySettings } from "./ntfy/channel.ts";
 import { createPagerduty, pagerdutyCapacity, pagerdutySettings } from "./pagerduty/channel.ts";
 import { createPushover, pushoverCapacity, pushoverSettings } from "./pushover/channel.ts";

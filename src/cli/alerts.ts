@@ -15,6 +15,7 @@ import { plainWords } from "../domain/plain-words.ts";
 import type { AlertQuery, AlertStory } from "../domain/ports.ts";
 import { receiptsOf } from "../domain/receipt.ts";
 import type { FiringAlert } from "../domain/status.ts";
+import { formatTime } from "../domain/time-text.ts";
 import {
   type Cli,
   CommandFailed,
@@ -124,7 +125,6 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
     });
   if (options.json) return printJson(cli, { running, alerts });
   if (alerts.length === 0) return print(cli, options.firing === true ? "No alert is firing." : "No alerts.");
-  const { formatTime } = await import("../channels/message.ts");
   print(cli, alertTable(alerts, running ? answer.body.nowMs : null, place, formatTime, paintFor(cli.out)));
   if (alerts.length === limit) print(cli, `\nThe newest ${limit}; --limit shows more.`);
 }
@@ -203,12 +203,12 @@ async function show(cli: Cli, id: number, options: CommonOptions): Promise<void>
   const story = running
     ? answer.body
     : await withHistory(cli, place, async (history) => {
-        const { alertStory } = await import("../daemon/daemon-source.ts");
+        const { alertStory } = await import("../daemon/answers/alert-story.ts");
         return alertStory(history, id);
       });
   if (story === null) throw new CommandFailed(`there is no alert ${id}`);
   if (options.json) return printJson(cli, { running, ...story, receipts: receiptsOf(story) });
-  const { formatTime, leadOf } = await import("../channels/message.ts");
+  const { leadOf } = await import("../channels/message/lead.ts");
   print(
     cli,
     storyText(

@@ -52,7 +52,7 @@ async function withoutDaemon(cli: Cli, name: string, options: CommonOptions): Pr
   const { settings } = await withSigning(cli, options.config, {}, (signing) => signing.look());
   if (!Object.hasOwn(settings.channels, name))
     throw unknownName("channel", name, Object.keys(settings.channels));
-  const { sendTest } = await import("../daemon/daemon-source.ts");
+  const { sendTest } = await import("../daemon/answers/test-send.ts");
   const { withChannel } = await import("./standalone.ts");
   // With `--json`, stdout contains JSON only.
   const out = options.json ? cli.err : cli.out;

@@ -4,6 +4,7 @@ import type { Event } from "../domain/event.ts";
 import { differenceWords, type InboxAudit } from "../domain/inbox.ts";
 import type { ManualAcknowledgement, NotificationRow, NotificationSelection } from "../domain/ports.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import { formatTime } from "../domain/time-text.ts";
 import {
   type Cli,
   CommandFailed,
@@ -95,7 +96,6 @@ async function audit(cli: Cli, { wallet, json, config }: AuditOptions): Promise<
   const { audits } = answer.body;
   if (audits.some(({ failure }) => failure !== null)) cli.status = 1;
   if (json) return printJson(cli, { audits });
-  const { formatTime } = await import("../channels/message.ts");
   const paint = paintFor(cli.out);
   const time = (ms: number) => formatTime(ms, place.timezone);
   print(cli, audits.map((one) => auditText(one, time, paint)).join("\n\n") || "No wallet has an inbox.");
@@ -137,7 +137,7 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   const notifications = running
     ? answer.body.notifications
     : await withHistory(cli, place, async (history) => {
-        const { notificationRows } = await import("../daemon/daemon-source.ts");
+        const { notificationRows } = await import("../daemon/answers/notification-rows.ts");
         return notificationRows(history, { ...(wallet === undefined ? {} : { wallet }), unacked, limit });
       });
   if (options.json) {
@@ -150,7 +150,6 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   }
   if (notifications.length === 0)
     return print(cli, unacked ? "No unacknowledged notifications." : "No notifications.");
-  const { formatTime } = await import("../channels/message.ts");
   const { formatAmount, formatPrice } = await import("../rules/format.ts");
   const paint = paintFor(cli.out);
   const rows = notifications.map(({ event, acknowledgement }) => {

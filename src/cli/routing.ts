@@ -1,8 +1,8 @@
 /** `perpwatch routing`: shows the route of an alert. */
 import type { Command } from "commander";
-import { labelOf, matchersText } from "../alerts/match.ts";
-import { intervalsFor, isMute } from "../alerts/mute.ts";
-import { groupKeyOf, type RouteSettings, type Routing, type Way, waysFor } from "../alerts/route.ts";
+import { labelOf, matchersText } from "../alerts/routing/match.ts";
+import { intervalsFor, isMute } from "../alerts/routing/mute.ts";
+import { groupKeyOf, type RouteSettings, type Routing, type Way, waysFor } from "../alerts/routing/route.ts";
 import { severities } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import {

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { type Alert, type Severity, severities } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Silence, SilenceWish } from "../domain/silence.ts";
+import { formatTime } from "../domain/time-text.ts";
 import {
   type Cli,
   CommandFailed,
@@ -114,8 +115,7 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
   if (answer.kind === "noDaemon") throw noDaemon(place);
   const { silence, holds } = answer.body;
   if (options.json) return printJson(cli, { preview: options.preview === true, ...answer.body });
-  const { matchersText } = await import("../alerts/match.ts");
-  const { formatTime } = await import("../channels/message.ts");
+  const { matchersText } = await import("../alerts/routing/match.ts");
   const what = `${matchersText(silence.match)}, up to ${silence.upTo}, until ${formatTime(silence.endsMs, place.timezone)}`;
   print(
     cli,
@@ -133,7 +133,7 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
  * @throws {CommandFailed} status 2 unless `--force` is given
  */
 async function refuseUnknown(cli: Cli, matchers: readonly string[], options: AddOptions): Promise<void> {
-  const { isWrong, parseMatchers } = await import("../alerts/match.ts");
+  const { isWrong, parseMatchers } = await import("../alerts/routing/match.ts");
   const match = parseMatchers(matchers);
   if (isWrong(match)) throw new CommandFailed(match.wrong, 2);
   const unknown = await unknownIn(cli, options.config, labelsOfSilence({ match }));
@@ -166,7 +166,7 @@ export async function silenceTable(
   nowMs: number,
   paint: Paint,
 ): Promise<string> {
-  const { matchersText } = await import("../alerts/match.ts");
+  const { matchersText } = await import("../alerts/routing/match.ts");
   const rows = silences.map((silence) => [
     String(silence.id),
     stateOf(silence, nowMs),

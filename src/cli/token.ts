@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { type Rights, type TokenStatus, tokenNameForm, tokenNameRule } from "../domain/access.ts";
 import { formatDurationMs } from "../domain/duration.ts";
+import { formatTime } from "../domain/time-text.ts";
 import {
   type Cli,
   CommandFailed,
@@ -73,7 +74,6 @@ async function make(cli: Cli, name: string, options: NewOptions): Promise<void> 
   const answer = await ask<Made>(place, "POST", path, wish);
   if (answer.kind === "noDaemon") throw noDaemon(place);
   if (options.json) return printJson(cli, answer.body);
-  const { formatTime } = await import("../channels/message.ts");
   const { token, rights, expiresMs } = answer.body;
   const until = expiresMs === null ? "until it is revoked" : `until ${formatTime(expiresMs, place.timezone)}`;
   hint(cli, `token ${name}, to ${rights}, ${until}. It is shown this once:`);

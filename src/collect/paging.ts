@@ -14,13 +14,17 @@ import { type Event, eventName } from "../domain/event.ts";
 import { ExchangeError, lanes } from "../exchange/index.ts";
 import type { RunOutcome, WalletRun } from "./collector.ts";
 import type { Batch, EventPublisher } from "./event-publisher.ts";
+import { type Backlog, coveredMs, type HistoryState, joined, parseState, unreadIn } from "./history-state.ts";
 
 const LATE_ROWS_MS = 600_000;
+
 const DEEP_AGAIN_MS = 300_000;
+
 const MOST_PAGES = 4;
-const MOST_BACKLOGS = 8;
+
 /** Older rows that may still change are given up. */
 const OLDEST_OPEN_MS = 90 * 86_400_000;
+
 /** Kept of a run's time, so that what was read before a page that hangs is told. */
 const TELLING_MS = 2_000;
 
@@ -56,25 +60,6 @@ export interface HistoryOptions {
   readonly openSinceMs?: () => number | null;
 }
 
-interface Backlog {
-  /** Null: from the newest row. */
-  readonly older: Readonly<Record<string, string>> | null;
-  /** Read until a known page is as old as this. */
-  readonly untilMs: number;
-  /** Events after this time are reported, ms; left out by earlier versions: nobody can say. */
-  readonly fromMs?: number;
-}
-
-interface State {
-  /** The time of the newest row known. */
-  readonly edgeMs: number | null;
-  readonly backlog: readonly Backlog[];
-  /** The oldest row that may still change, ms; for a start that has not met it yet. */
-  readonly openMs?: number | null;
-  /** For each row that could not be read, the time of the next newer one, ms: what happened later is told. */
-  readonly unreadMs?: readonly number[];
-}
-
 interface ReadPage extends HistoryPage {
   /** As in the state, of this page. */
   readonly unreadMs: readonly number[];
@@ -93,7 +78,7 @@ export interface Reading {
 
 export class History {
   readonly #options: HistoryOptions;
-  #state: State;
+  #state: HistoryState;
   #deepMs = Number.NEGATIVE_INFINITY;
   #known = "";
   /** The range that the run before knew to be open, until this one has walked back to it. */
@@ -240,13 +225,13 @@ export class History {
     return before ? Math.min(ownMs, this.#openBeforeMs) : ownMs;
   }
 
-  #withOpen(state: Omit<State, "openMs">): State {
+  #withOpen(state: Omit<HistoryState, "openMs">): HistoryState {
     if (!this.#options.openSinceMs) return state;
     const openMs = this.#openMs(state.backlog.length > 0);
     return { ...state, openMs: Number.isFinite(openMs) ? openMs : null };
   }
 
-  #batch(events: readonly Event[], next: State): Batch {
+  #batch(events: readonly Event[], next: HistoryState): Batch {
     const before = JSON.stringify(this.#state);
     const value = JSON.stringify(next);
     const told = { events, coversMs: Math.max(coveredMs(next.backlog), ...(next.unreadMs ?? [])) };
@@ -340,55 +325,6 @@ function laterCall(run: WalletRun): ReturnType<WalletRun["call"]> {
   return { ...call, deadlineMs: Math.max(0, (call.deadlineMs ?? 0) - TELLING_MS) };
 }
 
-/**
- * Ways that would come by the place where another one goes on become one: a daemon that is stopped again and again would
- * otherwise walk the same rows once for each start.
- */
-function joined(backlog: readonly Backlog[]): readonly Backlog[] {
-  const ways: Backlog[] = [];
-  for (const one of [...backlog].sort((a, b) => placeOf(b) - placeOf(a))) {
-    const above = ways.findIndex(({ untilMs }) => untilMs <= placeOf(one));
-    if (above < 0) {
-      ways.push(one);
-      continue;
-    }
-    const { older, untilMs } = ways[above]!;
-    const fromMs = coveredMs([ways[above]!, one]);
-    ways[above] = {
-      older,
-      untilMs: Math.min(untilMs, one.untilMs),
-      ...(Number.isFinite(fromMs) ? { fromMs } : {}),
-    };
-  }
-  return bounded(ways);
-}
-
-/** The time of the row that a way goes on behind. Nobody can say it of a way of earlier versions: it is passed by none. */
-function placeOf({ older, fromMs }: Backlog): number {
-  return older === null ? Number.POSITIVE_INFINITY : (fromMs ?? Number.NEGATIVE_INFINITY);
-}
-
-/** Too many places to go on from become one walk over all of them. */
-function bounded(backlog: readonly Backlog[]): readonly Backlog[] {
-  if (backlog.length <= MOST_BACKLOGS) return backlog;
-  const fromMs = coveredMs(backlog);
-  const untilMs = Math.min(...backlog.map((one) => one.untilMs));
-  return [{ older: null, untilMs, ...(Number.isFinite(fromMs) ? { fromMs } : {}) }];
-}
-
-/** Events after this time are reported, ms: 0 where nothing is left to be read. */
-function coveredMs(backlog: readonly Backlog[]): number {
-  return Math.max(0, ...backlog.map((one) => one.fromMs ?? Number.POSITIVE_INFINITY));
-}
-
-/** Kept of rows that could not be read: the newest decide. */
-const MOST_UNREAD = 20;
-
-function unreadIn(unreadMs: readonly number[]): Pick<State, "unreadMs"> {
-  const newest = [...new Set(unreadMs)].sort((a, b) => b - a).slice(0, MOST_UNREAD);
-  return newest.length === 0 ? {} : { unreadMs: newest };
-}
-
 function inLastRow(page: HistoryPage, event: Event): boolean {
   return page.rows.at(-1)?.events.includes(event) ?? false;
 }
@@ -421,20 +357,4 @@ function oldestOf(page: HistoryPage): number {
 /** A row that stood on two pages is told once. */
 function unique(events: readonly Event[]): Event[] {
   return [...new Map(events.map((event) => [eventName(event.kind, event.key), event])).values()];
-}
-
-function parseState(stored: string | undefined): State {
-  const fresh: State = { edgeMs: null, backlog: [] };
-  if (stored === undefined) return fresh;
-  try {
-    const { edgeMs, backlog, openMs, unreadMs } = JSON.parse(stored) as State;
-    return {
-      ...(Array.isArray(unreadMs) ? unreadIn(unreadMs.filter(Number.isFinite)) : {}),
-      ...(typeof openMs === "number" ? { openMs } : {}),
-      edgeMs: typeof edgeMs === "number" ? edgeMs : null,
-      backlog: Array.isArray(backlog) ? backlog : [],
-    };
-  } catch {
-    return fresh;
-  }
 }

@@ -21,7 +21,6 @@ import {
 } from "../contract/index.ts";
 import type { MarketPrices } from "../domain/account.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Event } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Source } from "../domain/sources.ts";
 import {
@@ -34,46 +33,32 @@ import {
   type StreamMisfit,
   type Streams,
   type Taken,
-  TraderMirror,
 } from "../exchange/index.ts";
 import type { AccountBook } from "./accounts.ts";
 import type { BadRecords } from "./bad-records.ts";
-import { Coalescer } from "./coalesce.ts";
 import type { CollectedWallet } from "./collector.ts";
 import type { EventPublisher } from "./event-publisher.ts";
+import { type Followed, FollowedTraders, familyOf } from "./followed-traders.ts";
 import { InboxTrust } from "./inbox-trust.ts";
 import { LivePrices } from "./live-prices.ts";
 import type { CollectLog } from "./log.ts";
 import type { MarketBook } from "./market-book.ts";
+import { NotedNews } from "./noted-news.ts";
+import { betweenDoubtsMs, PacedAsks } from "./paced-asks.ts";
 import { PriceChannel } from "./price-channel.ts";
 import { SpreadAsks } from "./spread-asks.ts";
 import { StreamOutages } from "./stream-outages.ts";
 import { livePricesOf } from "./translate/market.ts";
 import { isUnreadLiquidation, notificationEvents } from "./translate/notification.ts";
-import { subaccountState } from "./translate/trader-state.ts";
+import { UnreadNotifications } from "./unread-notifications.ts";
 
 /**
  * A market's own time may be ahead of ours, which is the exchange's where that is known, by this much: a row from the
  * future holds back all that follow until then.
  */
-const MOST_AHEAD_MS = 3_000;
-/** Between two readings of one wallet, or of the prices, that what does not fit asks for. */
-const BETWEEN_DOUBTS_MS = 5_000;
-/** Between two readings of an inbox that what it tells asks for. */
-const BETWEEN_INBOXES_MS = 10_000;
-/** Events of one wallet that wait to be taken; more are left to the inbox. */
-const MOST_WAITING_EVENTS = 500;
-/**
- * A notification that cannot be read in the stream is reported as it is after so long where the inbox does not show it by then: its
- * reading may wait for the request budget.
- */
-const UNREAD_FOR_MS = 45_000;
-/** Until then the inbox is asked for it again and again: it may show an item some seconds after the stream does. */
-const BETWEEN_UNREAD_MS = 15_000;
-/** Changes of the exchange's status that wait to be taken; of more the oldest are left out. */
-const MOST_WAITING_STATUSES = 20;
+const maxAheadMs = 3_000;
 /** Without a message while prices moved, the connection is not believed. */
-const SILENT_MS = 60_000;
+const silentMs = 60_000;
 
 export interface StreamFeedOptions {
   readonly wallets: readonly CollectedWallet[];
@@ -94,31 +79,19 @@ export interface StreamFeedOptions {
   readonly log: CollectLog;
 }
 
-interface Followed {
-  readonly wallet: CollectedWallet;
-  readonly pdaIndex: number;
-  readonly mirror: TraderMirror;
-}
-
 export class StreamFeed implements StreamListener {
   readonly #options: StreamFeedOptions;
   readonly #clock: Clock;
-  readonly #followed = new Map<string, Followed>();
-  readonly #byName = new Map<string, CollectedWallet>();
+  readonly #followed: FollowedTraders;
   readonly #prices = new LivePrices();
-  readonly #coalescer: Coalescer;
+  readonly #news: NotedNews;
+  readonly #asks: PacedAsks;
+  readonly #unread: UnreadNotifications;
   readonly #spread: SpreadAsks;
-  readonly #notedPrices = new Map<string, MarketPrices>();
-  readonly #notedStates = new Map<string, Set<number> | null>();
-  /** In the order in which they were told: each change is an event. */
-  readonly #notedStatuses: ExchangeStatus[] = [];
-  readonly #notedEvents = new Map<string, Event[]>();
   #statusToldMs = Number.NEGATIVE_INFINITY;
   readonly #readMs = new Map<string, number>();
-  readonly #later = new Map<string, () => void>();
-  /** Notifications that cannot be read in the stream, by key, with what calls off that they are reported as they are. */
-  readonly #unread = new Map<string, () => void>();
-  readonly #askedMs = new Map<string, number>();
+  /** Ends of the waits of changes that are held for another subaccount. */
+  readonly #releases = new Map<string, () => void>();
   readonly #outages: StreamOutages;
   readonly #trust = new InboxTrust();
   #streams: Streams | null = null;
@@ -128,18 +101,15 @@ export class StreamFeed implements StreamListener {
   constructor(options: StreamFeedOptions) {
     this.#options = options;
     this.#clock = options.clock;
-    for (const wallet of options.wallets) {
-      this.#byName.set(wallet.name, wallet);
-      for (const pdaIndex of wallet.pdaIndices)
-        this.#followed.set(familyOf(wallet.authority, pdaIndex), {
-          wallet,
-          pdaIndex,
-          mirror: new TraderMirror(),
-        });
-    }
+    this.#followed = new FollowedTraders(options.wallets);
     const { exchangeIsDown, inboxEveryMs } = options;
     this.#outages = new StreamOutages(options.clock, options.log, exchangeIsDown, inboxEveryMs);
-    this.#coalescer = new Coalescer(options.clock, () => this.#handOn());
+    this.#news = new NotedNews(
+      { ...options, onNewAccount: (wallet) => options.ask("notifications", wallet) },
+      this.#followed,
+    );
+    this.#asks = new PacedAsks(options.clock, (source, wallet) => options.ask(source, wallet));
+    this.#unread = new UnreadNotifications(options.clock, this.#asks);
     this.#spread = new SpreadAsks({
       clock: options.clock,
       ratePerSecond: options.ratePerSecond,
@@ -158,7 +128,7 @@ export class StreamFeed implements StreamListener {
     streams.common.subscribe("exchangeStatus", {});
     // Of this only that something changed: its snapshot comes compressed, and is not read.
     streams.common.subscribe("exchange", {});
-    for (const { wallet, pdaIndex } of this.#followed.values())
+    for (const { wallet, pdaIndex } of this.#followed.all())
       streams.common.subscribe("traderState", { authority: wallet.authority, traderPdaIndex: pdaIndex });
     streams.start();
   }
@@ -168,10 +138,11 @@ export class StreamFeed implements StreamListener {
     this.#outages.stop();
     this.#priceChannel?.stop();
     this.#spread.stop();
-    for (const cancel of [...this.#later.values(), ...this.#unread.values()]) cancel();
-    this.#later.clear();
-    this.#unread.clear();
-    await this.#coalescer.stop();
+    this.#asks.stop();
+    this.#unread.stop();
+    for (const cancel of this.#releases.values()) cancel();
+    this.#releases.clear();
+    await this.#news.stop();
   }
 
   /** Changes of accounts, and notifications, that a poll told first and the stream never did. */
@@ -186,15 +157,13 @@ export class StreamFeed implements StreamListener {
 
   /** An inbox that the stream tells is polled seldom: what was acknowledged would be shown as waiting until then. */
   acknowledged(wallet: string): void {
-    this.#askInbox(wallet);
+    this.#asks.inbox(wallet);
   }
 
   /** Monotonic ms; what a poll says when it asks. */
   elapsedMs(): number {
     return this.#clock.elapsedMs();
   }
-
-  // ── what polls bring ────────────────────────────────────────────────────────────────────────────────────────────
 
   /** An answer of the trader state; null: nothing of it is newer than what is known. */
   polledState(
@@ -203,7 +172,7 @@ export class StreamFeed implements StreamListener {
     answer: { readonly slot: number; readonly slotIndex: number; readonly snapshot: PolledSnapshot },
     askedMs: number,
   ): Mirrored | null {
-    const followed = this.#followed.get(familyOf(wallet.authority, pdaIndex));
+    const followed = this.#followed.of(familyOf(wallet.authority, pdaIndex));
     if (!followed) return { ...answer, subaccounts: answer.snapshot.subaccounts, told: null, exact: true };
     const atMs = this.#clock.elapsedMs();
     const subscription = { authority: wallet.authority, traderPdaIndex: pdaIndex };
@@ -217,10 +186,10 @@ export class StreamFeed implements StreamListener {
       streaming,
     );
     // It contains all that the stream noted before, which would be handed on without its place in the slot.
-    if (mirrored?.exact) this.#notedStates.delete(familyOf(wallet.authority, pdaIndex));
+    if (mirrored?.exact) this.#news.polledState(familyOf(wallet.authority, pdaIndex));
     this.#readMs.set(`traderState ${wallet.name}`, askedMs);
     // An answer of before the message that is missing does not fill the hole.
-    if (followed.mirror.holding) this.#doubt(wallet.name);
+    if (followed.mirror.holding) this.#asks.doubt(wallet.name);
     if (missed > 0) {
       if (this.#missed === 0)
         this.#options.log.warn({ wallet: wallet.name }, "the stream left out a change that a poll told");
@@ -248,15 +217,11 @@ export class StreamFeed implements StreamListener {
   /** Prices of all markets as a poll brought them, with what is newer. */
   polledPrices(rows: readonly MarketPrices[], askedMs: number): readonly MarketPrices[] {
     const common = this.#streams?.common;
-    if (common?.connected && common.quietMs > SILENT_MS && this.#prices.movedSince(rows)) {
+    if (common?.connected && common.quietMs > silentMs && this.#prices.movedSince(rows)) {
       common.restart("prices moved and it told nothing");
     }
     const newest = this.#prices.takePoll(rows, askedMs);
-    // A price that the stream told before the poll was asked, and that waits to be handed over, would take it back.
-    for (const prices of newest) {
-      const key = prices.symbol.toUpperCase();
-      if (this.#notedPrices.get(key) !== prices) this.#notedPrices.delete(key);
-    }
+    this.#news.polledPrices(newest);
     return newest;
   }
 
@@ -264,8 +229,6 @@ export class StreamFeed implements StreamListener {
   toldStatusSince(askedMs: number): boolean {
     return this.#statusToldMs >= askedMs;
   }
-
-  // ── what the stream brings ──────────────────────────────────────────────────────────────────────────────────────
 
   message(wallet: string | null, { channel, message }: StreamMessage): void {
     switch (channel) {
@@ -282,14 +245,14 @@ export class StreamFeed implements StreamListener {
       case "exchangeStatus": {
         const { active, gated, withdrawalsAvailable } = message.data;
         this.#statusToldMs = this.#clock.elapsedMs();
-        this.#noteStatus({ active, gated, withdrawalsAvailable });
+        this.#news.status({ active, gated, withdrawalsAvailable });
         this.#options.ask("exchangeStatus", null);
         return;
       }
       case "exchange":
         // The status has a channel of its own; of anything else the market list tells how it is now.
         if (message.ops.some(({ kind }) => kind !== "exchangeStatusChanged"))
-          this.#askSoon("marketConfig", null, BETWEEN_DOUBTS_MS);
+          this.#asks.soon("marketConfig", null, betweenDoubtsMs);
         return;
       case "notifications":
         if (wallet !== null) this.#takeNotification(wallet, message);
@@ -299,15 +262,15 @@ export class StreamFeed implements StreamListener {
   }
 
   misfit(wallet: string | null, { channel, frame }: StreamMisfit): void {
-    if (channel === "notifications" && wallet !== null) this.#askInbox(wallet);
+    if (channel === "notifications" && wallet !== null) this.#asks.inbox(wallet);
     else if (channel === "exchangeStatus") this.#options.ask("exchangeStatus", null);
     else if (channel === "marketStats" || channel === "marketStatsV2") {
       if (channel === "marketStatsV2") this.#priceChannel?.misfit();
-      this.#askSoon("markets", null, BETWEEN_DOUBTS_MS);
+      this.#asks.soon("markets", null, betweenDoubtsMs);
     } else if (channel === "traderState") {
       const { authority, traderPdaIndex } = frame as Record<string, unknown>;
-      const followed = this.#followed.get(familyOf(String(authority), Number(traderPdaIndex)));
-      if (followed) this.#doubt(followed.wallet.name);
+      const followed = this.#followed.of(familyOf(String(authority), Number(traderPdaIndex)));
+      if (followed) this.#asks.doubt(followed.wallet.name);
     }
   }
 
@@ -331,13 +294,13 @@ export class StreamFeed implements StreamListener {
     if (!again) return;
     ask("markets", null);
     ask("exchangeStatus", null);
-    this.#spread.add("traderState", [...this.#byName.keys()]);
+    this.#spread.add("traderState", this.#followed.names());
   }
 
   down(wallet: string | null, detail: string, why: DownReason): void {
     if (wallet === null) {
       this.#priceChannel?.down();
-      for (const { mirror } of this.#followed.values()) mirror.lost();
+      for (const { mirror } of this.#followed.all()) mirror.lost();
     }
     // From now on the inbox is read as often as without a stream.
     if (this.#outages.down(wallet, detail, why) && wallet !== null)
@@ -349,16 +312,6 @@ export class StreamFeed implements StreamListener {
     if (wallet === null) this.#options.ask("markets", null);
   }
 
-  #noteStatus(status: ExchangeStatus): void {
-    const last = this.#notedStatuses.at(-1);
-    const { active, gated, withdrawalsAvailable } = status;
-    if (last?.active === active && last.gated === gated && last.withdrawalsAvailable === withdrawalsAvailable)
-      return;
-    this.#notedStatuses.push(status);
-    if (this.#notedStatuses.length > MOST_WAITING_STATUSES) this.#notedStatuses.shift();
-    this.#coalescer.noted();
-  }
-
   /** @throws when the time of a row of a known market is ahead of the clock; the other rows are taken */
   #takePrices(rows: readonly MarketStatsMessage[]): void {
     const nowMs = this.#clock.nowMs();
@@ -367,197 +320,63 @@ export class StreamFeed implements StreamListener {
       const prices = livePricesOf(row);
       // Markets are what the market list says, here as in polls. Before that was answered our clock may be off by any time.
       if (!this.#options.book.of(prices.symbol)) continue;
-      ahead ||= prices.exchangeMs > nowMs + MOST_AHEAD_MS;
-      if (prices.exchangeMs > nowMs + MOST_AHEAD_MS) continue;
+      ahead ||= prices.exchangeMs > nowMs + maxAheadMs;
+      if (prices.exchangeMs > nowMs + maxAheadMs) continue;
       if (!this.#prices.takeLive(prices, this.#clock.elapsedMs())) continue;
-      this.#notedPrices.set(prices.symbol.toUpperCase(), prices);
-      this.#coalescer.noted();
+      this.#news.prices(prices);
     }
     if (ahead) throw new Error("its time is ahead of the clock");
   }
 
   #takeState(message: TraderStateMessage): void {
     const key = familyOf(message.authority, message.traderPdaIndex);
-    const followed = this.#followed.get(key);
+    const followed = this.#followed.of(key);
     if (!followed) return;
     this.#noteState(key, followed, followed.mirror.takeMessage(message, this.#clock.elapsedMs()));
   }
 
   #noteState(key: string, { wallet, mirror }: Followed, { mirrored, doubt }: Taken): void {
-    if (doubt !== null) this.#doubt(wallet.name);
+    if (doubt !== null) this.#asks.doubt(wallet.name);
     if (mirror.holding) this.#releaseLater(key);
     else this.#cancelRelease(key);
-    if (mirrored === null) return;
-    const { told } = mirrored;
-    const noted = this.#notedStates.get(key);
-    if (told === null || noted === null) this.#notedStates.set(key, null);
-    else this.#notedStates.set(key, new Set([...(noted ?? []), ...told]));
-    this.#coalescer.noted();
+    if (mirrored !== null) this.#news.state(key, mirrored.told);
   }
 
   /** Takes changes that were held for another subaccount for the longest time. */
   #releaseLater(key: string): void {
-    const name = `release ${key}`;
-    if (this.#later.has(name)) return;
+    if (this.#releases.has(key)) return;
     const release = (): void => {
-      this.#later.delete(name);
-      const followed = this.#followed.get(key);
+      this.#releases.delete(key);
+      const followed = this.#followed.of(key);
       if (followed?.mirror.holding)
         this.#noteState(key, followed, followed.mirror.takeOverdue(this.#clock.elapsedMs()));
     };
-    this.#later.set(name, this.#clock.after(HOLD_MS, release));
+    this.#releases.set(key, this.#clock.after(HOLD_MS, release));
   }
 
   #cancelRelease(key: string): void {
-    const name = `release ${key}`;
-    this.#later.get(name)?.();
-    this.#later.delete(name);
+    this.#releases.get(key)?.();
+    this.#releases.delete(key);
   }
 
   #takeNotification(name: string, message: NotificationMessage): void {
     const { accounts, book } = this.#options;
-    const wallet = this.#byName.get(name);
+    const wallet = this.#followed.wallet(name);
     if (!wallet || message.authority !== wallet.authority) return;
     const { payload, traderPubkey, traderPdaIndex } = message;
     this.#trust.told(name, wallet.authority, payload);
     if (traderPdaIndex !== null && !wallet.pdaIndices.includes(traderPdaIndex)) return;
     const account = accounts.of(name).find((one) => one.address === traderPubkey);
-    this.#askInbox(name);
+    this.#asks.inbox(name);
     if (payload.source !== "event" || !account || !book.known) return;
     const seenMs = this.#clock.nowMs();
-    const note = (): void => {
-      const events = this.#notedEvents.get(name) ?? [];
-      if (events.length >= MOST_WAITING_EVENTS) return;
-      events.push(...notificationEvents(payload, wallet, account, book, seenMs));
-      this.#notedEvents.set(name, events);
-      this.#coalescer.noted();
-    };
+    const note = (): void =>
+      this.#news.events(name, () => notificationEvents(payload, wallet, account, book, seenMs));
     // Once it is reported, the inbox does not report it again, and which liquidation it is would not be known.
     if (isUnreadLiquidation(payload))
-      this.#afterInbox(name, notificationKey(payload, wallet.authority), note);
+      this.#unread.wait(name, notificationKey(payload, wallet.authority), note);
     else note();
   }
-
-  /** Notes a notification that the inbox was to report: if it did by then, nothing is reported twice. */
-  #afterInbox(name: string, key: string, note: () => void): void {
-    if (this.#unread.has(key) || this.#unread.size >= MOST_WAITING_EVENTS) return;
-    let looks = UNREAD_FOR_MS / BETWEEN_UNREAD_MS;
-    const wait = (): void => {
-      this.#unread.set(key, this.#clock.after(BETWEEN_UNREAD_MS, look));
-    };
-    const look = (): void => {
-      looks--;
-      if (looks > 0) {
-        this.#askInbox(name);
-        wait();
-        return;
-      }
-      this.#unread.delete(key);
-      note();
-    };
-    wait();
-  }
-
-  /** Hands on everything that is noted, of each thing the newest. */
-  async #handOn(): Promise<void> {
-    try {
-      await Promise.all(this.#handed());
-    } catch (error) {
-      const detail = error instanceof Error ? error.message : "unknown";
-      this.#options.log.warn({ detail }, "what the stream told could not be recorded");
-    }
-  }
-
-  #handed(): Promise<void>[] {
-    const { observe } = this.#options;
-    const handed: Promise<void>[] = [];
-    const atMs = this.#clock.nowMs();
-    // Each at a moment of its own, by which events are told apart.
-    for (const [index, status] of this.#notedStatuses.splice(0).entries())
-      handed.push(observe({ kind: "exchangeStatus", atMs: atMs + index, ...status }));
-    if (this.#notedPrices.size > 0) {
-      handed.push(observe({ kind: "prices", atMs, markets: [...this.#notedPrices.values()], live: true }));
-      this.#notedPrices.clear();
-    }
-    for (const [key, told] of this.#notedStates) {
-      const followed = this.#followed.get(key);
-      if (followed) handed.push(...this.#states(followed, told, atMs));
-    }
-    this.#notedStates.clear();
-    for (const [name, events] of [...this.#notedEvents]) {
-      this.#notedEvents.delete(name);
-      handed.push(this.#tell(name, events));
-    }
-    return handed;
-  }
-
-  #states({ wallet, pdaIndex, mirror }: Followed, told: Set<number> | null, atMs: number): Promise<void>[] {
-    const { accounts, badRecords, observe, ask } = this.#options;
-    const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
-    const mirrored = mirror.now();
-    const rows = mirrored.subaccounts;
-    const fresh = accounts.take(
-      wallet,
-      pdaIndex,
-      rows.map((row) => row.subaccountIndex),
-    );
-    if (fresh.length > 0) ask("notifications", wallet.name);
-    const { slot, slotIndex } = mirrored;
-    return [
-      observe({
-        kind: "accounts",
-        wallet: wallet.name,
-        pdaIndex,
-        atMs,
-        slot,
-        slotIndex,
-        subaccounts: rows
-          .filter((row) => told === null || told.has(row.subaccountIndex))
-          .map((row) => subaccountState(row, onUnknown)),
-        ...(told === null ? {} : { told: [...told] }),
-      }),
-    ];
-  }
-
-  async #tell(name: string, events: readonly Event[]): Promise<void> {
-    const { publisher, observe } = this.#options;
-    const wallet = this.#byName.get(name);
-    if (!wallet) return;
-    const run = { wallet, observe, nowMs: () => this.#clock.nowMs() };
-    await publisher.tell(run, "notifications", { events, live: true });
-  }
-
-  // ── asking over HTTP ────────────────────────────────────────────────────────────────────────────────────────────
-
-  #doubt(wallet: string): void {
-    this.#askSoon("traderState", wallet, BETWEEN_DOUBTS_MS);
-  }
-
-  #askInbox(wallet: string): void {
-    this.#askSoon("notifications", wallet, BETWEEN_INBOXES_MS);
-  }
-
-  /** Now, or when the last such asking is long enough ago: never not at all. */
-  #askSoon(source: Source, wallet: string | null, betweenMs: number): void {
-    const key = `${source} ${wallet}`;
-    if (this.#later.has(key)) return;
-    const ask = () => {
-      this.#later.delete(key);
-      this.#askedMs.set(key, this.#clock.elapsedMs());
-      this.#options.ask(source, wallet);
-    };
-    const waitMs = (this.#askedMs.get(key) ?? Number.NEGATIVE_INFINITY) + betweenMs - this.#clock.elapsedMs();
-    if (waitMs <= 0) ask();
-    else this.#later.set(key, this.#clock.after(waitMs, ask));
-  }
 }
 
-type ExchangeStatus = Pick<
-  Extract<Observation, { kind: "exchangeStatus" }>,
-  "active" | "gated" | "withdrawalsAvailable"
->;
 type PolledSnapshot = { readonly subaccounts: Mirrored["subaccounts"] };
-
-function familyOf(authority: string, pdaIndex: number): string {
-  return `${authority} ${pdaIndex}`;
-}

@@ -8,7 +8,7 @@
  */
 
 import { hostname } from "node:os";
-import { allReceivers } from "../alerts/route.ts";
+import { allReceivers } from "../alerts/routing/route.ts";
 import { systemClock } from "../domain/clock.ts";
 import { Signal } from "../domain/signal.ts";
 import { reloadSources } from "../domain/sources.ts";

@@ -1,7 +1,7 @@
 /** The environment of a daemon: its log, its clock, and replacements for everything outside the process. */
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
-import type { CommandLine } from "../channels/message.ts";
+import type { CommandLine } from "../channels/message/command-line.ts";
 import type { createChannel } from "../channels/registry.ts";
 import type { Probe } from "../deliver/index.ts";
 import type { Clock, Random } from "../domain/clock.ts";

@@ -5,15 +5,13 @@
  *   sections ──schemas of the rooms──► values ──references between them──► rules ──► settings
  */
 import path from "node:path";
-import { z } from "zod";
 import type { AdviceSettings } from "../advice/settings.ts";
 import { type AcknowledgeSettings, acknowledgeSettings } from "../alerts/acknowledge.ts";
-import { type Inhibitions, inhibitSettings } from "../alerts/inhibit.ts";
-import { type RemindSettings, remindSettings } from "../alerts/remind.ts";
-import { type Routing, routingSettings } from "../alerts/route.ts";
+import { type RemindSettings, remindSettings } from "../alerts/reminders/remind.ts";
+import { type Inhibitions, inhibitSettings } from "../alerts/routing/inhibit.ts";
+import { type Routing, routingSettings } from "../alerts/routing/route.ts";
 import {
   type ChannelSettings,
-  channelSettings,
   type MentionSettings,
   mentionSettings,
   secretSettings,
@@ -43,6 +41,7 @@ import type { WatchedPair } from "../state/wallets/watched.ts";
 import { mustReadKeystore } from "../wallet/keystore-file.ts";
 import type { ListenSettings } from "../web/settings.ts";
 import { adviceSettings } from "./settings/advice.ts";
+import { readChannels } from "./settings/channels.ts";
 import { dashboardFiles, readDashboard } from "./settings/dashboard.ts";
 import { readDigest } from "./settings/digest.ts";
 import { type DrillSettings, readDrill } from "./settings/drill.ts";
@@ -64,6 +63,7 @@ export {
   formatConfigProblem,
   formatConfigWarning,
 } from "../config/index.ts";
+
 export type { WalletSettings } from "./settings/wallets.ts";
 
 export interface DaemonSettings {
@@ -139,6 +139,7 @@ export interface SettingsContext {
 }
 
 const largestConfig = 1_024 * 1_024;
+
 export const shippedRules = path.join(import.meta.dirname, "..", "..", "rules");
 
 /** Each room's section and those of this page. What is not built is not offered: anything else is an unknown section. */
@@ -369,31 +370,6 @@ export function readJudging(
 const everywhere = (channels: readonly string[]) => ({
   receivers: channels.length > 0 ? channels : ["none"],
 });
-
-const channelName = /^[A-Za-z0-9_-]{1,64}$/;
-
-function readChannels(source: ConfigSource): Readonly<Record<string, ChannelSettings>> {
-  if (!source.has(["channels"])) {
-    source.problem(
-      ["channels"],
-      "no channel is configured, so nobody would be told: add one, at least { here: { type: console } }",
-    );
-    return {};
-  }
-  const found = source.read(["channels"], z.record(z.string(), z.unknown()));
-  if (found !== undefined && Object.keys(found).length === 0)
-    source.problem(["channels"], "expected at least one channel, such as { here: { type: console } }");
-  const channels: Record<string, ChannelSettings> = {};
-  for (const name of Object.keys(found ?? {})) {
-    if (!channelName.test(name))
-      source.problem(["channels", name], "a channel's name has letters, digits, _ and -, at most 64", {
-        atKey: true,
-      });
-    const settings = source.read(["channels", name], channelSettings);
-    if (settings !== undefined) channels[name] = settings;
-  }
-  return channels;
-}
 
 /** The configuration first, then the files that it names, each from top to bottom. */
 function inOrder(problems: readonly ConfigProblem[], first: string): ConfigProblem[] {

@@ -1,6 +1,7 @@
 /** The acknowledger's request, made with the exchange's client in the wallet's own session. */
-import { lanes } from "../exchange/budget.ts";
+
 import type { ExchangeClient } from "../exchange/client.ts";
+import { lanes } from "../exchange/lanes.ts";
 import type { AcknowledgeItems } from "./acknowledger.ts";
 
 /** One request, its repeats and a sign-in that it waits for, ms. */

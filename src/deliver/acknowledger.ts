@@ -13,12 +13,12 @@ import type { Acknowledgement } from "../domain/delivery.ts";
 import type { InboxItem } from "../domain/event.ts";
 import type { Store } from "../domain/ports.ts";
 import { ExchangeError, failureOf } from "../exchange/errors.ts";
-import { type Backoff, backoffMs } from "./backoff.ts";
 import { type ManualAcknowledgement, sortByInbox } from "./by-hand.ts";
-import { isHandled } from "./handled.ts";
+import { Confirmations } from "./confirmations.ts";
 import { type DueItem, InboxAccount, maxAckItems } from "./inbox-account.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
 import { noProbe, type Probe } from "./probe.ts";
+import { WaitingAcknowledgements } from "./waiting-acknowledgements.ts";
 import { Work } from "./work.ts";
 
 /** Tells the exchange; resolves when it confirmed all of these. */
@@ -82,32 +82,21 @@ export function createAcknowledger(options: AcknowledgerOptions): Acknowledger {
   return new WorkingAcknowledger(options);
 }
 
-const storeAgain: Backoff = { firstMs: 1_000, mostMs: 30_000 };
-/** Rows judged in one go. */
-const judgedAtOnce = 500;
-
 class WorkingAcknowledger implements Acknowledger {
   readonly #options: AcknowledgerOptions;
   readonly #log: DeliverLog;
   readonly #probe: Probe;
   readonly #work: Work;
-  readonly #waiting = new Map<string, Acknowledgement>();
-  readonly #byAlert = new Map<number, Set<string>>();
-  /** Waiting rows to be judged. */
-  readonly #dirty = new Set<string>();
+  readonly #waiting = new WaitingAcknowledgements();
   readonly #accounts = new Map<string, InboxAccount>();
   /** Due rows whose inbox is still to be read. */
   #arriving: Acknowledgement[] = [];
-  /** Confirmed by the exchange, not recorded yet: until they are, nothing more is sent. */
-  readonly #unrecorded = new Map<string, Acknowledgement>();
+  readonly #confirmations: Confirmations;
   readonly #cut = new AbortController();
   #judging = false;
   #held = false;
   #running = false;
-  #storeFailures = 0;
-  #storeAgainAtMs = Number.NEGATIVE_INFINITY;
   #cancelTimer: (() => void) | null = null;
-  #confirmed = 0;
   #left = 0;
   readonly #troubled = new Set<string>();
 
@@ -115,6 +104,7 @@ class WorkingAcknowledger implements Acknowledger {
     this.#options = options;
     this.#log = options.log ?? silentLog;
     this.#probe = options.probe ?? noProbe;
+    this.#confirmations = new Confirmations({ ...options, log: this.#log, probe: this.#probe });
     this.#work = new Work(this.#log, "the acknowledger met a fault of its own");
   }
 
@@ -128,12 +118,12 @@ class WorkingAcknowledger implements Acknowledger {
 
   committed({ acknowledgements, alerts }: Changes): void {
     for (const { status } of acknowledgements) if (status === "left") this.#left++;
-    for (const { id, acknowledgedAtMs } of alerts) if (acknowledgedAtMs !== null) this.#touch(id);
+    for (const { id, acknowledgedAtMs } of alerts) if (acknowledgedAtMs !== null) this.#waiting.touch(id);
     this.#take(acknowledgements);
   }
 
   settled(alertIds: readonly number[]): void {
-    for (const id of alertIds) this.#touch(id);
+    for (const id of alertIds) this.#waiting.touch(id);
     this.#pump();
   }
 
@@ -150,7 +140,7 @@ class WorkingAcknowledger implements Acknowledger {
   figures(): AcknowledgerFigures {
     let due = this.#arriving.length;
     for (const account of this.#accounts.values()) due += account.due.size;
-    return { waiting: this.#waiting.size, due, confirmed: this.#confirmed, left: this.#left };
+    return { waiting: this.#waiting.size, due, confirmed: this.#confirmations.recorded, left: this.#left };
   }
 
   idle(): Promise<void> {
@@ -163,7 +153,7 @@ class WorkingAcknowledger implements Acknowledger {
     await this.#work.idleWithin(this.#options.drainMs ?? 3_000, this.#options.clock);
     this.#cut.abort(new Error("perpwatch is stopping"));
     await this.#work.idleWithin(500, this.#options.clock);
-    if (this.#unrecorded.size > 0) await this.#record();
+    if (this.#confirmations.unrecorded.size > 0) await this.#confirmations.record();
   }
 
   async acknowledgeUpTo(
@@ -214,7 +204,7 @@ class WorkingAcknowledger implements Acknowledger {
     const { store, acknowledge, clock } = this.#options;
     const rows = new Map((await store.acknowledgements({ keys })).map((row) => [row.key, row]));
     const isConfirmed = (key: string) =>
-      !again && (rows.get(key)?.status === "confirmed" || this.#unrecorded.has(key));
+      !again && (rows.get(key)?.status === "confirmed" || this.#confirmations.unrecorded.has(key));
     const { already, unknown, accounts } = await sortByInbox(wallet, keys, store, isConfirmed);
     const confirmed: string[] = [];
     const failed: { key: string; detail: string }[] = [];
@@ -247,7 +237,7 @@ class WorkingAcknowledger implements Acknowledger {
           this.#forget(row.key);
           for (const account of this.#accounts.values()) account.due.delete(row.key);
         }
-        await this.#confirm(byHand);
+        await this.#confirmations.confirm(byHand);
         confirmed.push(...some.map(({ key }) => key));
       }
     }
@@ -257,30 +247,14 @@ class WorkingAcknowledger implements Acknowledger {
   #take(rows: readonly Acknowledgement[]): void {
     for (const row of rows) {
       if (row.status === "due") this.#arriving.push(row);
-      else if (row.status === "waiting") {
-        this.#waiting.set(row.key, row);
-        this.#dirty.add(row.key);
-        for (const id of alertsOf(row))
-          this.#byAlert.set(id, (this.#byAlert.get(id) ?? new Set()).add(row.key));
-      }
+      else if (row.status === "waiting") this.#waiting.add(row);
     }
     this.#pump();
   }
 
-  #touch(alertId: number): void {
-    for (const key of this.#byAlert.get(alertId) ?? []) this.#dirty.add(key);
-  }
-
   #forget(key: string): void {
-    const row = this.#waiting.get(key);
-    this.#waiting.delete(key);
-    this.#dirty.delete(key);
+    this.#waiting.forget(key);
     this.#arriving = this.#arriving.filter((one) => one.key !== key);
-    for (const id of row ? alertsOf(row) : []) {
-      const keys = this.#byAlert.get(id);
-      keys?.delete(key);
-      if (keys?.size === 0) this.#byAlert.delete(id);
-    }
   }
 
   #pump(): void {
@@ -289,14 +263,16 @@ class WorkingAcknowledger implements Acknowledger {
     const nowMs = clock.elapsedMs();
     this.#cancelTimer?.();
     this.#cancelTimer = null;
-    if (nowMs >= this.#storeAgainAtMs) {
-      if (this.#unrecorded.size > 0 && !this.#judging) this.#run(() => this.#record());
-      else if (!this.#held && !this.#judging && (this.#dirty.size > 0 || this.#arriving.length > 0)) {
+    if (nowMs >= this.#confirmations.againAtMs) {
+      if (this.#confirmations.unrecorded.size > 0 && !this.#judging)
+        this.#run(() => this.#confirmations.record());
+      else if (!this.#held && !this.#judging && (this.#waiting.anyToJudge || this.#arriving.length > 0)) {
         this.#run(() => this.#judge());
       }
     }
-    let atMs = this.#storeAgainAtMs > nowMs ? this.#storeAgainAtMs : Number.POSITIVE_INFINITY;
-    if (!this.#held && this.#unrecorded.size === 0) {
+    let atMs =
+      this.#confirmations.againAtMs > nowMs ? this.#confirmations.againAtMs : Number.POSITIVE_INFINITY;
+    if (!this.#held && this.#confirmations.unrecorded.size === 0) {
       for (const account of this.#accounts.values()) {
         const items = account.next(nowMs);
         if (items.length > 0) {
@@ -328,12 +304,11 @@ class WorkingAcknowledger implements Acknowledger {
   /** Finds what is handled, commits that it is due, and finds the inbox that it is due in. */
   async #judge(): Promise<void> {
     const { store, clock } = this.#options;
-    const keys = [...this.#dirty].slice(0, judgedAtOnce);
+    const keys = this.#waiting.takeToJudge();
     const arriving = this.#arriving;
     this.#arriving = [];
-    for (const key of keys) this.#dirty.delete(key);
     try {
-      const handled = await this.#handled(keys.flatMap((key) => this.#waiting.get(key) ?? []));
+      const handled = await this.#waiting.handled(keys, store);
       const dueAtMs = clock.nowMs();
       const due = handled.map((row): Acknowledgement => ({ ...row, status: "due", dueAtMs }));
       if (due.length > 0) {
@@ -346,22 +321,12 @@ class WorkingAcknowledger implements Acknowledger {
         await this.#address(arriving[0]!);
         arriving.shift();
       }
-      this.#storeFailures = 0;
+      this.#confirmations.succeeded();
     } catch (error) {
-      for (const key of keys) if (this.#waiting.has(key)) this.#dirty.add(key);
+      this.#waiting.putBack(keys);
       this.#arriving.unshift(...arriving);
-      this.#storeFailed(error);
+      this.#confirmations.failed(error);
     }
-  }
-
-  async #handled(rows: readonly Acknowledgement[]): Promise<readonly Acknowledgement[]> {
-    if (rows.length === 0) return [];
-    const { store } = this.#options;
-    const ids = [...new Set(rows.flatMap(alertsOf))];
-    const alerts = new Map((await store.alerts({ ids })).map((alert) => [alert.id, alert]));
-    const owed = Map.groupBy(await store.owed({ alertIds: ids }), ({ alertId }) => alertId);
-    const recorded = { alert: (id: number) => alerts.get(id), owed: (id: number) => owed.get(id) ?? [] };
-    return rows.filter((row) => isHandled(row, recorded));
   }
 
   /** Puts a due row into the inbox that it belongs to. */
@@ -413,43 +378,10 @@ class WorkingAcknowledger implements Acknowledger {
     }
     await this.#probe("ack-sent");
     const confirmedAtMs = clock.nowMs();
-    await this.#confirm(items.map(({ row }) => ({ ...row, status: "confirmed", confirmedAtMs })));
-  }
-
-  async #confirm(rows: readonly Acknowledgement[]): Promise<void> {
-    for (const row of rows) this.#unrecorded.set(row.key, row);
-    await this.#record();
-  }
-
-  async #record(): Promise<void> {
-    const rows = [...this.#unrecorded.values()];
-    if (rows.length === 0) return;
-    try {
-      await this.#options.store.commit([changes({ acknowledgements: rows })]);
-    } catch (error) {
-      this.#storeFailed(error);
-      return;
-    }
-    this.#storeFailures = 0;
-    for (const row of rows) {
-      if (this.#unrecorded.get(row.key) !== row) continue;
-      this.#unrecorded.delete(row.key);
-      this.#confirmed++;
-    }
-    this.#log.info({ items: rows.length, wallet: rows[0]?.wallet }, "notifications acknowledged");
-    await this.#probe("ack-recorded");
-  }
-
-  #storeFailed(error: unknown): void {
-    const { clock, random } = this.#options;
-    if (this.#storeFailures === 0) {
-      const detail = error instanceof Error ? error.message : "failed";
-      this.#log.warn({ detail }, "acknowledgements wait for the history");
-    }
-    this.#storeFailures++;
-    this.#storeAgainAtMs = clock.elapsedMs() + backoffMs(storeAgain, this.#storeFailures, random());
+    await this.#confirmations.confirm(
+      items.map(({ row }) => ({ ...row, status: "confirmed", confirmedAtMs })),
+    );
   }
 }
 
-const alertsOf = ({ rules }: Acknowledgement): readonly number[] => rules.flatMap(({ alertIds }) => alertIds);
 const nameOf = (wallet: string, traderPubkey: string) => `${wallet}/${traderPubkey}`;

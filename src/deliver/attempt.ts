@@ -1,5 +1,5 @@
 /** One attempt to send a sealed message: what it replies to, and the answer within the channel's deadline. */
-import type { Entry } from "../alerts/waiting.ts";
+import type { Entry } from "../alerts/pending/waiting.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult, ToldBefore } from "../channels/channel.ts";
 import type { Clock } from "../domain/clock.ts";
 import { firstOfIncident, type Message } from "../domain/delivery.ts";

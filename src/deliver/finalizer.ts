@@ -1,6 +1,6 @@
 /** Makes a message of pending items: its content, id and picture are fixed, and committed, before a channel sees it. */
-import type { Told } from "../alerts/reported.ts";
-import type { Entry, Lane, Taken } from "../alerts/waiting.ts";
+import type { Told } from "../alerts/pending/reported.ts";
+import type { Entry, Lane, Taken } from "../alerts/pending/waiting.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Message } from "../domain/delivery.ts";

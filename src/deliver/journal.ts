@@ -2,7 +2,7 @@
  * Writes the outbox's rows. A seal is committed before anything is sent, or not at all; a result is committed as soon as the
  * disk takes it, and kept in memory until then, so that while this process lives nothing is sent twice.
  */
-import type { Entry } from "../alerts/waiting.ts";
+import type { Entry } from "../alerts/pending/waiting.ts";
 import { changes } from "../domain/changes.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Message } from "../domain/delivery.ts";

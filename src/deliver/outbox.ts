@@ -10,7 +10,7 @@
  * changes that it came from have been.
  */
 
-import { type Entry, takenUp } from "../alerts/waiting.ts";
+import { type Entry, takenUp } from "../alerts/pending/waiting.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { AlertChange, PresentAlert } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
@@ -25,6 +25,7 @@ import type { CriticalFigures } from "./critical-figures.ts";
 import { FiringLists } from "./firing-lists.ts";
 import { Journal } from "./journal.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
+import { passedBefore } from "./overtaken-messages.ts";
 import { noProbe, type Probe } from "./probe.ts";
 import { isUrgent, Urgent } from "./urgent.ts";
 import { Work } from "./work.ts";
@@ -189,7 +190,7 @@ class WorkingOutbox implements Outbox {
       dropped.set(receiver, (dropped.get(receiver) ?? 0) + 1);
       await this.#giveUp(entries, message, receiver);
     };
-    const passed = await this.#passed(messages, items);
+    const passed = await passedBefore(messages, items, store);
     for (const message of messages) {
       const entries = sealed.get(message.id) ?? [];
       const line = this.#lines.get(message.receiver);
@@ -333,32 +334,6 @@ class WorkingOutbox implements Outbox {
   async #recallUrgent(items: readonly OwedItem[]): Promise<void> {
     const alertIds = [...new Set(items.filter(isUrgent).map(({ alertId }) => alertId))];
     if (alertIds.length > 0) this.#urgent.recall(await this.#options.store.owed({ alertIds }));
-  }
-
-  /** Finds the quiet messages that later ones, which call of alerts of theirs, passed before this start. */
-  async #passed(
-    open: readonly Message[],
-    items: readonly OwedItem[],
-  ): Promise<ReadonlyMap<Message, readonly Message[]>> {
-    const { store } = this.#options;
-    const quiet = open.filter(({ content }) => content.quiet === true);
-    const passed = new Map<Message, readonly Message[]>();
-    if (quiet.length === 0) return passed;
-    const all = await store.owed({ alertIds: [...new Set(quiet.flatMap(({ alertIds }) => alertIds))] });
-    const calling = all.filter(
-      (item) => item.quiet !== true && item.messageId !== null && item.status !== "dead",
-    );
-    for (const message of quiet) {
-      const own = items.filter(({ messageId }) => messageId === message.id);
-      const ids = own.flatMap(
-        ({ alertId, id }) =>
-          calling.findLast(
-            (one) => one.receiver === message.receiver && one.alertId === alertId && one.id > id,
-          )?.messageId ?? [],
-      );
-      if (ids.length > 0) passed.set(message, await store.messages({ ids: [...new Set(ids)] }));
-    }
-    return passed;
   }
 
   /** Restores the alerts that were notified as firing before this start, and their receivers. */

@@ -1,5 +1,5 @@
 /** Messages that are finalized and not yet delivered or dead, and the order in which they leave. */
-import { type Entry, type Lane, turnOf } from "../alerts/waiting.ts";
+import { type Entry, type Lane, turnOf } from "../alerts/pending/waiting.ts";
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { ChannelState } from "./channel-state.ts";
@@ -64,4 +64,77 @@ export function laneOf(message: Message): Lane {
 
 export function rankOf(message: Message): number {
   return severityRank[turnOfMessage(message)];
+}
+
+/** The messages of a line that are on their way, and the items that are being made into one. */
+export class OutgoingMessages {
+  readonly #all = new Set<OutgoingMessage>();
+  /** Taken from what waits, not yet a message. */
+  readonly #sealing = new Map<readonly Entry[], ReadonlySet<number>>();
+
+  get all(): ReadonlySet<OutgoingMessage> {
+    return this.#all;
+  }
+
+  add(message: OutgoingMessage): void {
+    this.#all.add(message);
+  }
+
+  delete(message: OutgoingMessage): void {
+    this.#all.delete(message);
+  }
+
+  /** Entries are being made into a message. */
+  begin(entries: readonly Entry[]): void {
+    this.#sealing.set(entries, new Set(entries.map(({ item }) => item.alertId)));
+  }
+
+  /** They are one, or wait again. */
+  made(entries: readonly Entry[]): void {
+    this.#sealing.delete(entries);
+  }
+
+  /** All entries of messages, and of those that are being made. */
+  entries(): readonly Entry[] {
+    return [...[...this.#sealing.keys()].flat(), ...[...this.#all].flatMap(({ entries }) => entries)];
+  }
+
+  /** True if an item has to wait for an earlier message of its alert. */
+  readonly holds = ({ item, change }: Entry): boolean => {
+    for (const alertIds of this.#sealing.values()) if (alertIds.has(item.alertId)) return true;
+    for (const { message, underWay } of this.#all) {
+      if (!message.alertIds.includes(item.alertId)) continue;
+      const failed = !underWay && message.attempts > 0;
+      const rises =
+        failed &&
+        severityRank[turnOf(item)] > rankOf(message) &&
+        change?.kind !== "fell" &&
+        change?.kind !== "ended";
+      if (!rises && (item.quiet === true || message.content.quiet !== true)) return true;
+    }
+    return false;
+  };
+
+  /** The quiet messages about some of these alerts. */
+  quietAbout(alertIds: ReadonlySet<number>): readonly OutgoingMessage[] {
+    if (alertIds.size === 0) return [];
+    return [...this.#all].filter(
+      ({ message }) => message.content.quiet === true && message.alertIds.some((id) => alertIds.has(id)),
+    );
+  }
+
+  /** A channel is back: what failed with it does not sit out a wait that was meant for a channel that is down. */
+  hurry(state: ChannelState, nowMs: number): void {
+    for (const parcel of this.#all) {
+      const tried = parcel.tries.get(state);
+      if (parcel.underWay || parcel.hurried || parcel.message.lastFailure === "rate-limited") continue;
+      if (tried) tried.dueMs = Math.min(tried.dueMs, nowMs);
+      parcel.hurried = true;
+    }
+  }
+
+  /** A channel fails: what was hurried may be again at its recovery. */
+  slow(): void {
+    for (const one of this.#all) one.hurried = false;
+  }
 }

@@ -5,8 +5,8 @@
  * after a crash: under the same id, by which the channel finds that it was accepted before.
  */
 import { createHash } from "node:crypto";
-import { inOrder, isMany, reportedChanges, type Told, titleOf } from "../alerts/reported.ts";
-import { leadOf } from "../channels/message.ts";
+import { inOrder, isMany, reportedChanges, type Told, titleOf } from "../alerts/pending/reported.ts";
+import { leadOf } from "../channels/message/lead.ts";
 import { type Alert, type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
 import {
   type Folded,

@@ -1,7 +1,7 @@
 /** Completes owed items with what they tell: an item may be owed long after its change was committed. */
 
-import type { Told } from "../alerts/reported.ts";
-import type { Entry } from "../alerts/waiting.ts";
+import type { Told } from "../alerts/pending/reported.ts";
+import type { Entry } from "../alerts/pending/waiting.ts";
 import type { Store } from "../domain/ports.ts";
 import type { DeliverLog } from "./log.ts";
 

@@ -1,5 +1,5 @@
 /** Finds the critical changes that reached nobody: as long as one channel took it, somebody knows. */
-import { dueSinceMs, type Entry } from "../alerts/waiting.ts";
+import { dueSinceMs, type Entry } from "../alerts/pending/waiting.ts";
 import { drillGroup, type OwedItem } from "../domain/delivery.ts";
 import type { CriticalFigures } from "./critical-figures.ts";
 

@@ -2,6 +2,7 @@
 import type { Channel } from "../channels/channel.ts";
 import { prefixOf } from "../channels/rota/channel.ts";
 import type { Message } from "../domain/delivery.ts";
+import type { ChannelStatus } from "../domain/status.ts";
 import { type ChannelState, standInAfterMs } from "./channel-state.ts";
 import { dueAtMs, type OutgoingMessage } from "./outgoing-message.ts";
 
@@ -12,10 +13,12 @@ export interface Way {
 }
 
 export class Ways {
+  readonly #channel: Channel;
   readonly #of: (message: Message | null) => readonly [Way, ...Way[]];
 
   /** @param stateOf the state of a channel, by its name */
   constructor(channel: Channel, stateOf: (channel: string) => ChannelState) {
+    this.#channel = channel;
     const wayBy = (one: Channel): Way => ({ channel: one, state: stateOf(one.name) });
     const { people } = channel;
     if (people === undefined) {
@@ -55,5 +58,33 @@ export class Ways {
       left.find(arrives) ??
       left.reduce((best, way) => (opensAtMs(way) < opensAtMs(best) ? way : best), left[0] ?? first)
     );
+  }
+
+  /** The health of the channel by which something leaves now, and for whom it stands in. */
+  health(nowMs: number): Pick<ChannelStatus, "working" | "retrying" | "detail"> {
+    const [first] = this.of(null);
+    const { state, channel } = this.next(null, nowMs);
+    const { detail } = state.health.state;
+    const parts =
+      this.#channel.people === undefined
+        ? [detail]
+        : state === first.state
+          ? [`${channel.name} is on duty: ${detail}`]
+          : [
+              `${first.channel.name} is on duty: ${first.state.lastFailure}`,
+              `${channel.name} stands in: ${detail}`,
+            ];
+    return {
+      ...state.health.state,
+      detail: [...parts, this.#channel.trouble?.()].filter(Boolean).join("; "),
+    };
+  }
+
+  /** The states of the channels by which something may leave now. */
+  inUse(parcels: ReadonlySet<OutgoingMessage>): ReadonlySet<ChannelState> {
+    const messages = [null, ...(this.#channel.people === undefined ? [] : parcels)].map(
+      (parcel) => parcel?.message ?? null,
+    );
+    return new Set(messages.flatMap((message) => this.of(message).map(({ state }) => state)));
   }
 }

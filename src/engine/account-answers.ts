@@ -20,7 +20,7 @@ import type { Series } from "../state/windows/series.ts";
 import type { World } from "../state/world.ts";
 import type { Aggregates } from "./aggregates/aggregates.ts";
 import type { ExchangeChecks } from "./exchange-checks.ts";
-import type { MarketAnswers } from "./market-answers.ts";
+import type { MarketAnswers } from "./markets/market-answers.ts";
 import type { Restoring } from "./restore.ts";
 import type { SubjectLife } from "./subject-life.ts";
 import type { WalletFigures } from "./wallet-figures.ts";
@@ -64,7 +64,7 @@ export class AccountAnswers {
     this.#parts.profits.states.take(entry, told, seen, builder);
     for (const account of told) {
       this.#parts.holdings.take(account, entry.profit.changes.states.seen(account.name), builder);
-      this.#parts.market.wantAssets(account, builder);
+      this.#parts.market.assets.want(account, builder);
       this.#parts.world.assessment.assess(account);
       noteReading(account);
     }

@@ -1,6 +1,6 @@
 /** Ends the alerts of conditions by what is known of the account: it recovered, was closed, flipped, or was taken by the exchange. */
 import type { AlertBook } from "../alerts/alert-book.ts";
-import type { Endings } from "../alerts/endings.ts";
+import type { Endings } from "../alerts/endings/endings.ts";
 import type { LiveAlert } from "../alerts/live-alert.ts";
 import { endingPatienceMs } from "../alerts/patience.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
@@ -37,7 +37,7 @@ export class ConditionEnds {
     if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
     // It held after that, with no position left, by orders or a debt: what was liquidated since came and went unseen.
     if (account.shrunkAtMs === heldEmptyMs) return false;
-    return this.#parts.endings.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
+    return this.#parts.endings.liquidations.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
   }
 
   /** See `Instance.heldSlot`: the slot for a condition of this subject that holds now. */

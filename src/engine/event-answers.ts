@@ -1,5 +1,5 @@
 /** An answer with events of a wallet or of the exchange: each new one goes to windows, endings and event rules. */
-import type { Endings } from "../alerts/endings.ts";
+import type { Endings } from "../alerts/endings/endings.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";

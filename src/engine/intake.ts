@@ -23,11 +23,11 @@ export class Intake {
         this.#parts.figures.valued(builder);
         return;
       case "marketConfig":
-        this.#parts.market.config(observation, builder);
+        this.#parts.market.list.config(observation, builder);
         this.#parts.figures.valued(builder);
         return;
       case "collateralAssets":
-        this.#parts.market.collateralAssets(observation, builder);
+        this.#parts.market.assets.take(observation, builder);
         this.#parts.figures.valued(builder);
         return;
       case "fundingRate":

@@ -1,13 +1,15 @@
 /** All kinds of values that the engine keeps, and those of a database that fit them. */
-import { keptGroup, keptHeld } from "../alerts/dispatch.ts";
-import { keptEnding } from "../alerts/endings.ts";
-import { keptChain } from "../alerts/escalations.ts";
-import { keptSilence } from "../alerts/holds.ts";
+
+import { keptEnding } from "../alerts/endings/kept-ending.ts";
 import { keptIncidents } from "../alerts/incidents/incidents.ts";
 import { keptOnCall } from "../alerts/incidents/on-call.ts";
 import { keptPosition } from "../alerts/own/downtime.ts";
 import { keptNoData } from "../alerts/own/no-data-alert.ts";
-import { keptThrottle, keptThrottled } from "../alerts/throttles.ts";
+import { keptChain } from "../alerts/reminders/escalations.ts";
+import { keptGroup } from "../alerts/routing/group.ts";
+import { keptHeld } from "../alerts/routing/held-notifications.ts";
+import { keptSilence } from "../alerts/routing/holds.ts";
+import { keptThrottle, keptThrottled } from "../alerts/routing/throttles.ts";
 import { type KeptKind, KeptValueError, type KeptValues } from "../domain/kept.ts";
 import { keptEvent } from "../evaluate/events/held-events.ts";
 import { keptHolders } from "../state/accounts/holders.ts";

@@ -48,7 +48,12 @@ function isTaken({ world, endings }: Parts, name: string): boolean {
   const { subject, facts } = node;
   const { side } = facts.values;
   const slot = world.accounts.slotOf(subject.wallet, subject.pdaIndex);
-  return endings.tookAllSince(subject, subject.symbol, typeof side === "string" ? side : null, slot);
+  return endings.liquidations.tookAllSince(
+    subject,
+    subject.symbol,
+    typeof side === "string" ? side : null,
+    slot,
+  );
 }
 
 export function statusAt(

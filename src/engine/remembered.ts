@@ -1,4 +1,4 @@
-import type { AlertIds } from "../alerts/alert-book.ts";
+import type { AlertIds } from "../alerts/alert-changes.ts";
 import type { Alert, AlertChange, RuleState, Severity } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
 import type { Facts } from "../domain/facts.ts";

@@ -3,13 +3,15 @@
  * still is goes on, and the time in between counts as time in which nothing was seen.
  */
 
-import { type AlertBook, beginsAnew } from "../alerts/alert-book.ts";
-import { type Endings, type KeptEnding, keptEnding } from "../alerts/endings.ts";
+import type { AlertBook } from "../alerts/alert-book.ts";
+import type { Endings } from "../alerts/endings/endings.ts";
+import { type KeptEnding, keptEnding } from "../alerts/endings/kept-ending.ts";
 import type { LiveAlert } from "../alerts/live-alert.ts";
+import { beginsAnew } from "../alerts/notifications.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
 import type { OwnAlerts } from "../alerts/own/own-alert.ts";
-import { notifiedWith } from "../alerts/remind.ts";
-import type { Throttles } from "../alerts/throttles.ts";
+import { notifiedWith } from "../alerts/reminders/remind.ts";
+import type { Throttles } from "../alerts/routing/throttles.ts";
 import {
   type AlertChangeKind,
   type Ending,
@@ -30,7 +32,7 @@ import { keptProfit } from "../state/profit/kept-profit.ts";
 import { takeKey } from "../state/wallets/wallets.ts";
 import type { WatchedWallet } from "../state/wallets/watched.ts";
 import type { World } from "../state/world.ts";
-import { hasMembers } from "./aggregates/books.ts";
+import { hasMembers } from "./aggregates/book-members.ts";
 import type { Remembered } from "./remembered.ts";
 
 export interface RestoreParts {
@@ -133,7 +135,7 @@ export class Restoring {
     this.#parts.eventRules.restore(remembered.alerts, remembered.keep, held);
     for (const { kind, alert, happenedMs } of remembered.alertChanges) {
       if (kind === "ended" && isTaking(alert.ending) && happenedMs !== null)
-        this.#parts.endings.rememberEnded(alert, happenedMs);
+        this.#parts.endings.liquidations.rememberEnded(alert, happenedMs);
     }
     const changes = new Map(remembered.alertChanges.map((change) => [change.id, change]));
     this.#parts.throttles.restore(remembered.keep, changes);

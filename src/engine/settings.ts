@@ -1,9 +1,9 @@
 /** The settings of the tick, given at the start and again at a reload. */
 import type { AdviceSettings } from "../advice/settings.ts";
 import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
-import type { Inhibitions } from "../alerts/inhibit.ts";
-import type { RemindSettings } from "../alerts/remind.ts";
-import type { Routing } from "../alerts/route.ts";
+import type { RemindSettings } from "../alerts/reminders/remind.ts";
+import type { Inhibitions } from "../alerts/routing/inhibit.ts";
+import type { Routing } from "../alerts/routing/route.ts";
 import type { Capacity } from "../domain/delivery.ts";
 import type { Source } from "../domain/sources.ts";
 import type { NamedFact } from "../domain/template-data.ts";

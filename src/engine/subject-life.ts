@@ -1,6 +1,6 @@
 /** Gives a subject that appears its rules and its past, and ends the alerts about one that goes. */
 import { z } from "zod";
-import type { Endings } from "../alerts/endings.ts";
+import type { Endings } from "../alerts/endings/endings.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { FactKind, type Facts } from "../domain/facts.ts";

@@ -7,8 +7,9 @@
  * Its state is changed in place; the caller commits what it returns before anything that follows from it is done, and
  * feeds it a `time` observation at `nextDeadlineMs()` and at least once a second.
  */
-import type { Held } from "../alerts/dispatch.ts";
-import { bringsData } from "../alerts/own/no-data.ts";
+
+import { bringsData } from "../alerts/own/exchange-silence.ts";
+import type { Held } from "../alerts/routing/held-notifications.ts";
 import type { PresentAlert } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 import type { Ask } from "../domain/changes-builder.ts";

@@ -15,32 +15,23 @@
 import type { Clock } from "../domain/clock.ts";
 import type { FailureCause } from "../domain/observation.ts";
 import { type FairEntry, FairQueue } from "./fair-queue.ts";
+import { type Lane, lanes, laneWeights } from "./lanes.ts";
 import { RateControl } from "./rate-control.ts";
+import { RecentCount } from "./recent-count.ts";
 import { RouteLimits } from "./route-limits.ts";
 
-/** The purpose of a request; of two that could go first the lower one does. */
-export const lanes = { prices: 0, atRisk: 1, state: 2, inbox: 3, asked: 4, rest: 5, catchUp: 6 } as const;
-export type Lane = (typeof lanes)[keyof typeof lanes];
-
-/** Share of each lane while all have something to send, relative to the others. */
-export const laneWeights: Readonly<Record<Lane, number>> = {
-  [lanes.prices]: 60,
-  [lanes.atRisk]: 60,
-  [lanes.state]: 60,
-  [lanes.inbox]: 3,
-  [lanes.asked]: 3,
-  [lanes.rest]: 3,
-  [lanes.catchUp]: 1,
-};
 const SIGN_IN_WEIGHT = 10;
 
 const BURST_SECONDS = 0.2;
-const USAGE_SECONDS = 10;
+
 const MAX_IN_FLIGHT = 64;
+
 /** A probe that is not answered for so long holds up no other. */
 const PROBE_MS = 2_000;
+
 /** Between two probes in a pause that lasts longer, and before the first of them. */
 const PAUSE_PROBE_MS = 3_000;
+
 const pauseProbeLanes = [lanes.prices, lanes.atRisk, lanes.state] as const;
 
 export interface BudgetOptions {
@@ -377,40 +368,6 @@ export class RequestBudget {
       this.#timerDueMs = Number.POSITIVE_INFINITY;
       this.#drain();
     });
-  }
-}
-
-/** Counts what happened in the last ten seconds: by the second, and of the first one the share that is still among them. */
-class RecentCount {
-  readonly #clock: Clock;
-  readonly #seconds = new Float64Array(USAGE_SECONDS + 1);
-  #second = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  add(amount: number): void {
-    this.#turn();
-    this.#seconds[this.#second % this.#seconds.length]! += amount;
-  }
-
-  get perSecond(): number {
-    this.#turn();
-    const { length } = this.#seconds;
-    const over = this.#clock.elapsedMs() / 1_000 - this.#second;
-    const first = this.#seconds[(this.#second + 1) % length]!;
-    return (this.#seconds.reduce((total, count) => total + count, 0) - first * over) / USAGE_SECONDS;
-  }
-
-  #turn(): void {
-    const second = Math.floor(this.#clock.elapsedMs() / 1_000);
-    const { length } = this.#seconds;
-    if (second - this.#second >= length) {
-      this.#seconds.fill(0);
-      this.#second = second;
-    }
-    while (this.#second < second) this.#seconds[++this.#second % length] = 0;
   }
 }
 

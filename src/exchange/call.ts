@@ -16,9 +16,10 @@ import { overlong, parseReply, type RejectedRow, shortestOverlong } from "../con
 import { encodeRequest } from "../contract/request.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
-import { BudgetFull, type Grant, type Lane, lanes, type RequestBudget, type Take } from "./budget.ts";
+import { BudgetFull, type Grant, type RequestBudget, type Take } from "./budget.ts";
 import { BadRecord, cleanText, ExchangeError, refusal } from "./errors.ts";
 import { type Http, type HttpAnswer, HttpFailure } from "./http.ts";
+import { type Lane, lanes } from "./lanes.ts";
 import { OutageEnd } from "./outage-end.ts";
 
 export const DEFAULT_DEADLINE_MS = 30_000;

@@ -20,9 +20,9 @@ import type { ReplyProblem } from "../contract/reply.ts";
 import { ArgumentsRefused, checkArgs } from "../contract/request.ts";
 import type { Clock } from "../domain/clock.ts";
 import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
-import type { Lane } from "./budget.ts";
 import { type Called, type Caller, DEFAULT_DEADLINE_MS, secretsOf } from "./call.ts";
 import { BadRecord, ExchangeError, MOST_KEPT_BODY } from "./errors.ts";
+import type { Lane } from "./lanes.ts";
 import type { WalletSession } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 

@@ -10,7 +10,7 @@ import { createCaller } from "./call.ts";
 import { type BadRecordReport, createClient, type ExchangeClient } from "./client.ts";
 import { BETWEEN_SAMPLES_MS } from "./exchange-time.ts";
 import { createHttp, type Http, type HttpDispatcher } from "./http.ts";
-import type { SessionChange, SessionWallet } from "./session.ts";
+import type { SessionChange, SessionWallet } from "./session-parts.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import type { ExchangeSettings } from "./settings.ts";
 import type { SignatureEntry } from "./sign-in.ts";

@@ -22,81 +22,31 @@
  */
 import { endpoints } from "../contract/endpoints.ts";
 import { remedyFor } from "../contract/errors.ts";
-import type { Clock, Random } from "../domain/clock.ts";
-import type { SessionStore } from "../domain/ports.ts";
-import { SignerUnavailable, SigningRefused, type WalletSigner } from "../signer/signer.ts";
-import { open, seal } from "../wallet/seal.ts";
-import type { Caller } from "./call.ts";
-import { cleanText, ExchangeError } from "./errors.ts";
-import { type LoginKind, type SignatureEntry, signIn, signInCall } from "./sign-in.ts";
-import { fromStored, refreshDueMs, storedForm, type Tokens, tokensFrom, usableUntilMs } from "./tokens.ts";
+import { SignerUnavailable, SigningRefused } from "../signer/signer.ts";
+import { AuthRefusals } from "./auth-refusals.ts";
+import { ExchangeError } from "./errors.ts";
+import { type Patience, waitWithin } from "./patience.ts";
+import { RenewalPace } from "./renewal-pace.ts";
+import type { SessionChange, SessionParts, SessionWallet } from "./session-parts.ts";
+import { type SignatureEntry, signIn, signInCall } from "./sign-in.ts";
+import { isRefusal, isTerminal, noSession, signInError } from "./sign-in-errors.ts";
+import { StoredSession } from "./stored-session.ts";
+import { isFresher, refreshDueMs, type Tokens, tokensFrom, usableUntilMs } from "./tokens.ts";
 
-export interface SessionWallet {
-  /** As configured. */
-  readonly name: string;
-  readonly key: WalletSigner;
-  readonly login: LoginKind;
-}
-
-export interface SessionChange {
-  readonly wallet: string;
-  readonly signedIn: boolean;
-  /** For people; never a secret. */
-  readonly detail: string;
-}
-
-/** The counts of all sessions together. */
-export interface SessionFigures {
-  /** Refused access tokens, refreshes and sign-ins; what got no answer, 5xx or 429 is none. */
-  authFailures: number;
-  /** Those that came more than a minute after their wallet's first within 15 min: a restart of the exchange causes none. */
-  repeatedAuthFailures: number;
-  logins: number;
-  refreshes: number;
-}
-
-export interface SessionParts {
-  readonly caller: Caller;
-  readonly store: SessionStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly figures: SessionFigures;
-  /** Something was signed for a wallet, or refused. */
-  readonly onSignature: (wallet: string, entry: SignatureEntry) => void;
-  /** Signed in, signed in anew, or out and unable to get in. */
-  readonly onChange: (change: SessionChange) => void;
-  /** Something of no consequence yet that people should know: a store that fails, stored bytes that do not open. */
-  readonly onTrouble: (wallet: string, detail: string) => void;
-}
-
-/** Maximum time for which a caller waits for a token. */
-export interface Patience {
-  /** Monotonic, ms. */
-  readonly endMs: number;
-  readonly signal?: AbortSignal | undefined;
-}
-
-const FIRST_BACKOFF_MS = 1_000;
-const LONGEST_BACKOFF_MS = 60_000;
 /** Between renewals by the timer, whatever lifetime the exchange states. */
-const SHORTEST_PLAN_MS = 5_000;
-const MOST_RECOVERIES = 6;
-const RECOVERIES_MS = 60_000;
-/** Refusals no further apart belong together, ms. */
-const REFUSALS_APART_MS = 900_000;
-/** One session that is lost costs up to three refusals, of its token, its refresh and a sign-in, within this time, ms. */
-const ONE_LOSS_MS = 60_000;
-const SAVE_AGAIN_MS = 5_000;
-const STOP_MS = 5_000;
+const leastPlanMs = 5_000;
+const maxStopMs = 5_000;
 /** A wait for the end of a back-off looks again so often: it may end early. */
-const LOOK_AGAIN_MS = 1_000;
+const lookAgainMs = 1_000;
 
 export class WalletSession {
   readonly wallet: SessionWallet;
   readonly #parts: SessionParts;
+  readonly #stored: StoredSession;
+  readonly #pace: RenewalPace;
+  readonly #refusals: AuthRefusals;
   readonly #stop = new AbortController();
   #loading: Promise<void> | null = null;
-  #sealing: Promise<Uint8Array> | null = null;
   #tokens: Tokens | null = null;
   #source: "store" | "refresh" | "login" = "store";
   /** The time at which the exchange last gave us tokens, monotonic. */
@@ -111,26 +61,19 @@ export class WalletSession {
   #gone = false;
   #signedOut = false;
   #renewal: Promise<boolean> | null = null;
-  #failures = 0;
-  /** No renewal is begun before, monotonic ms. */
-  #notBeforeMs = 0;
-  /** Nor before this, whatever answers meanwhile: refusals, and what the exchange asked for, monotonic ms. */
-  #heldUntilMs = 0;
   /** An outage ended while a renewal was under way: if that fails, time within which the next one begins, ms. */
   #againWithinMs: number | null = null;
-  #recoveriesMs: number[] = [];
-  /** The last refusal that counts, monotonic ms. */
-  #refusedMs = Number.NEGATIVE_INFINITY;
-  #firstRefusedMs = 0;
   #lastError: ExchangeError | null = null;
   #told: SessionChange | null = null;
   #running = false;
   #cancelPlan: (() => void) | null = null;
-  #cancelSave: (() => void) | null = null;
 
   constructor(wallet: SessionWallet, parts: SessionParts) {
     this.wallet = wallet;
     this.#parts = parts;
+    this.#stored = new StoredSession(wallet, parts);
+    this.#pace = new RenewalPace(parts.clock, parts.random);
+    this.#refusals = new AuthRefusals(parts.clock, parts.figures);
   }
 
   /** True if there is a token to use now. */
@@ -140,7 +83,7 @@ export class WalletSession {
 
   /** True if the exchange refused a sign-in or a token of it within so long, ms. */
   refusedWithin(ms: number): boolean {
-    return this.#parts.clock.elapsedMs() - this.#refusedMs <= ms;
+    return this.#refusals.within(ms);
   }
 
   get detail(): string {
@@ -168,9 +111,9 @@ export class WalletSession {
   async stop(): Promise<void> {
     this.#running = false;
     this.#cancelPlan?.();
-    this.#cancelSave?.();
+    this.#stored.cancel();
     if (this.#renewal) {
-      const late = this.#parts.clock.after(STOP_MS, () => this.#stop.abort(new Error("stopping")));
+      const late = this.#parts.clock.after(maxStopMs, () => this.#stop.abort(new Error("stopping")));
       await this.#renewal;
       late();
     }
@@ -214,7 +157,7 @@ export class WalletSession {
   async another(access: string, patience: Patience): Promise<string> {
     await this.#loaded();
     if (access === this.#usable()) {
-      this.#noteRefusal();
+      this.#refusals.note();
       // Whoever waits for its turn has a token meanwhile.
       await this.#renewed(patience).catch(() => false);
     }
@@ -225,15 +168,15 @@ export class WalletSession {
   refused(access: string, error: ExchangeError): void {
     // Others may have been refused with it before, and it is replaced already.
     if (access !== this.#tokens?.access || this.#refused) return;
-    this.#noteRefusal();
+    this.#refusals.note();
     this.#refused = true;
     this.#lastError = error;
     if (remedyFor(error.status ?? 401, error.code) === "login") this.#gone = true;
     if (!this.#proven && this.#source !== "store") {
       this.#gone = true;
-      if (this.#source === "login") this.#backOff(error);
+      if (this.#source === "login") this.#pace.backOff(error);
     }
-    this.#holdRecoveries();
+    this.#pace.holdRecoveries();
     this.#plan();
   }
 
@@ -241,7 +184,7 @@ export class WalletSession {
   accepted(access: string): void {
     if (access !== this.#tokens?.access || this.#refused || this.#proven) return;
     this.#proven = true;
-    this.#failures = 0;
+    this.#pace.succeeded();
   }
 
   /** The exchange answers again: a renewal that it did not decide about is tried again within this time, ms. */
@@ -250,10 +193,7 @@ export class WalletSession {
       this.#againWithinMs = withinMs;
       return;
     }
-    const { clock, random } = this.#parts;
-    const soonMs = Math.max(clock.elapsedMs() + random() * withinMs, this.#heldUntilMs);
-    if (soonMs >= this.#notBeforeMs) return;
-    this.#notBeforeMs = soonMs;
+    if (!this.#pace.endEarly(withinMs)) return;
     this.#plan();
   }
 
@@ -263,7 +203,7 @@ export class WalletSession {
     if (this.#renewal) await this.#renewal;
     this.#signedOut = false;
     this.#gone = this.#refused = this.#asked = true;
-    this.#notBeforeMs = this.#heldUntilMs = 0;
+    this.#pace.hurry();
     await this.access(patience);
   }
 
@@ -275,10 +215,11 @@ export class WalletSession {
     await this.#loaded();
     this.#signedOut = true;
     this.#cancelPlan?.();
-    this.#cancelSave?.();
+    this.#stored.cancel();
     if (this.#renewal) await this.#renewal;
     const tokens = this.#tokens;
     this.#tokens = null;
+    this.#stored.outdated();
     try {
       if (tokens) {
         const options = { ...signInCall(this.#stop.signal), bearer: tokens.access };
@@ -288,12 +229,10 @@ export class WalletSession {
       const nothingThere = error instanceof ExchangeError && (error.status === 401 || error.status === 404);
       if (!nothingThere) throw error;
     } finally {
-      await this.#parts.store.remove(this.wallet.name);
+      await this.#stored.remove();
       this.#tell(false, "signed out");
     }
   }
-
-  // ── renewing ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Joins the renewal under way or begins one, once backing off is over. @returns whether it gave new tokens */
   async #renewed(patience: Patience): Promise<boolean> {
@@ -301,36 +240,21 @@ export class WalletSession {
     const { endMs, signal } = patience;
     signal?.throwIfAborted();
     if (!this.#renewal) {
-      const waitMs = this.#notBeforeMs - clock.elapsedMs();
+      const waitMs = this.#pace.notBeforeMs - clock.elapsedMs();
       if (waitMs > 0) {
-        if (this.#notBeforeMs >= endMs) throw this.#none("waits before it tries again", waitMs);
-        await clock.sleep(Math.min(waitMs, LOOK_AGAIN_MS), signal);
+        if (this.#pace.notBeforeMs >= endMs) throw this.#none("waits before it tries again", waitMs);
+        await clock.sleep(Math.min(waitMs, lookAgainMs), signal);
         return false;
       }
       this.#begin();
     }
     const renewal = this.#renewal ?? Promise.resolve(false);
-    return new Promise((resolve, reject) => {
-      const cancel = clock.after(Math.max(0, endMs - clock.elapsedMs()), () => {
-        signal?.removeEventListener("abort", onAbort);
-        reject(this.#none("is still signing in"));
-      });
-      const onAbort = () => {
-        cancel();
-        reject(signal?.reason);
-      };
-      signal?.addEventListener("abort", onAbort, { once: true });
-      void renewal.then((renewed) => {
-        cancel();
-        signal?.removeEventListener("abort", onAbort);
-        resolve(renewed);
-      });
-    });
+    return waitWithin(renewal, patience, clock, () => this.#none("is still signing in"));
   }
 
   #begin(): void {
     if (this.#renewal || this.#signedOut || this.#stop.signal.aborted) return;
-    if (this.#parts.clock.elapsedMs() < this.#notBeforeMs) return;
+    if (this.#parts.clock.elapsedMs() < this.#pace.notBeforeMs) return;
     this.#cancelPlan?.();
     this.#renewal = this.#renew().then(
       () => true,
@@ -359,13 +283,8 @@ export class WalletSession {
     let why = this.#refused && !this.#asked ? (this.#lastError?.code ?? "refused") : null;
     this.#asked = false;
     if (old && !this.#gone) {
-      const stored = await this.#read();
-      if (
-        stored !== null &&
-        stored !== "sealed" &&
-        stored.access !== old.access &&
-        stored.accessExpiresMs > old.accessExpiresMs
-      ) {
+      const stored = await this.#stored.read();
+      if (stored !== null && stored !== "sealed" && isFresher(stored, old)) {
         this.#adopt(stored, "store");
         return;
       }
@@ -379,12 +298,12 @@ export class WalletSession {
           );
           figures.refreshes++;
           await this.#keep(tokensFrom(answer.record, this.#exchangeNowMs()), "refresh");
-          this.#failures = 0;
+          this.#pace.succeeded();
           return;
         } catch (error) {
           // A refresh that cannot be done for long is worth a sign-in once nothing else is left to use.
-          if (!isTerminal(error) && (this.#usable() !== null || this.#failures < 2)) throw error;
-          if (isRefusal(error)) this.#noteRefusal();
+          if (!isTerminal(error) && (this.#usable() !== null || this.#pace.failures < 2)) throw error;
+          if (isRefusal(error)) this.#refusals.note();
           why = error instanceof ExchangeError ? (error.code ?? String(error.status)) : null;
         }
       } else why = "refresh_expired";
@@ -404,55 +323,13 @@ export class WalletSession {
 
   #failed(thrown: unknown): void {
     if (this.#stop.signal.aborted) return;
-    const error =
-      thrown instanceof ExchangeError
-        ? thrown
-        : new ExchangeError({
-            endpoint: "loginWallet",
-            reason: "signed-out",
-            what: `cannot sign in as ${this.wallet.key.address}: ${cleanText(reasonOf(thrown))}`,
-            sent: false,
-          });
+    const error = signInError(thrown, this.wallet.key.address);
     // A text that is not signed here has an alert of its own, and so has a signer that cannot be asked.
     const isOwn = thrown instanceof SigningRefused || thrown instanceof SignerUnavailable;
-    if (isRefusal(error) && !isOwn) this.#noteRefusal();
+    if (isRefusal(error) && !isOwn) this.#refusals.note();
     this.#lastError = error;
-    this.#backOff(error, thrown instanceof SignerUnavailable);
+    this.#pace.backOff(error, thrown instanceof SignerUnavailable);
     if (this.#usable() === null) this.#tell(false, error.message);
-  }
-
-  #noteRefusal(): void {
-    const { clock, figures } = this.#parts;
-    const nowMs = clock.elapsedMs();
-    figures.authFailures++;
-    if (nowMs - this.#refusedMs > REFUSALS_APART_MS) this.#firstRefusedMs = nowMs;
-    this.#refusedMs = nowMs;
-    if (nowMs - this.#firstRefusedMs > ONE_LOSS_MS) figures.repeatedAuthFailures++;
-  }
-
-  /** @param isSigners no exchange refused anything: the wait ends when the signer is there */
-  #backOff(error: ExchangeError, isSigners = false): void {
-    const { clock, random } = this.#parts;
-    const jitter = 0.85 + 0.3 * random();
-    const delayMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures) * jitter;
-    this.#failures = Math.min(this.#failures + 1, 16);
-    const askedMs = Math.min(LONGEST_BACKOFF_MS, error.retryAfterMs ?? 0);
-    const waitMs = Math.max(delayMs, askedMs);
-    this.#wait(waitMs, isRefusal(error) && !isSigners ? waitMs : askedMs, clock.elapsedMs());
-  }
-
-  /** Refusals that alternate with successes would renew without end: a minute holds only so many. */
-  #holdRecoveries(): void {
-    const nowMs = this.#parts.clock.elapsedMs();
-    this.#recoveriesMs = [...this.#recoveriesMs.filter((ms) => ms > nowMs - RECOVERIES_MS), nowMs];
-    const first = this.#recoveriesMs.at(-1 - MOST_RECOVERIES);
-    if (first !== undefined) this.#wait(RECOVERIES_MS, RECOVERIES_MS, first);
-  }
-
-  /** @param heldMs the part of it that nothing ends early, ms */
-  #wait(ms: number, heldMs: number, fromMs: number): void {
-    this.#notBeforeMs = Math.max(this.#notBeforeMs, fromMs + ms);
-    this.#heldUntilMs = Math.max(this.#heldUntilMs, fromMs + heldMs);
   }
 
   /** Sets the timer for what is due next: a refresh, or another try. */
@@ -461,9 +338,9 @@ export class WalletSession {
     this.#cancelPlan = null;
     if (!this.#running || this.#signedOut || this.#renewal) return;
     const { clock } = this.#parts;
-    const heldMs = this.#notBeforeMs - clock.elapsedMs();
+    const heldMs = this.#pace.notBeforeMs - clock.elapsedMs();
     // A token that was just renewed is not renewed again by the timer at once, however short its life.
-    const restedMs = this.#adoptedAtMs + SHORTEST_PLAN_MS - clock.elapsedMs();
+    const restedMs = this.#adoptedAtMs + leastPlanMs - clock.elapsedMs();
     const dueMs =
       this.#usable() === null ? 0 : Math.max(refreshDueMs(this.#tokens!) - this.#exchangeNowMs(), restedMs);
     this.#cancelPlan = clock.after(Math.max(heldMs, dueMs, 0), () => {
@@ -471,8 +348,6 @@ export class WalletSession {
       this.#begin();
     });
   }
-
-  // ── tokens ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #exchangeNowMs(): number {
     return this.#parts.caller.http.time.nowMs();
@@ -487,56 +362,25 @@ export class WalletSession {
     return this.#tokens !== null && this.#exchangeNowMs() >= refreshDueMs(this.#tokens);
   }
 
+  /** Writes new tokens down, then uses them. */
+  async #keep(tokens: Tokens, source: "refresh" | "login"): Promise<void> {
+    await this.#stored.keep(tokens);
+    this.#adopt(tokens, source);
+  }
+
   #adopt(tokens: Tokens, source: "store" | "refresh" | "login"): void {
     const wasOut = this.#told?.signedIn === false;
     this.#tokens = tokens;
     this.#source = source;
     this.#proven = this.#refused = this.#gone = false;
-    if (source !== "store") this.#adoptedAtMs = this.#parts.clock.elapsedMs();
+    if (source === "store") this.#stored.outdated();
+    else this.#adoptedAtMs = this.#parts.clock.elapsedMs();
     if (source === "store" && (this.#told === null || wasOut)) this.#tell(true, "session restored");
     else if (source === "refresh" && wasOut) this.#tell(true, "session refreshed");
   }
 
-  /** Writes new tokens down, then uses them. */
-  async #keep(tokens: Tokens, source: "refresh" | "login"): Promise<void> {
-    try {
-      await this.#save(tokens);
-    } catch (error) {
-      this.#parts.onTrouble(
-        this.wallet.name,
-        `session could not be stored: ${error instanceof Error ? cleanText(error.message) : "failed"}`,
-      );
-      this.#saveLater(tokens);
-    }
-    this.#adopt(tokens, source);
-  }
-
-  async #save(tokens: Tokens): Promise<void> {
-    const { name, key } = this.wallet;
-    await this.#parts.store.save(name, seal(await this.#sealKey(), key.address, storedForm(tokens)));
-    this.#cancelSave?.();
-    this.#cancelSave = null;
-  }
-
-  /** Asked for once: a session stays readable while the signer is away. */
-  #sealKey(): Promise<Uint8Array> {
-    this.#sealing ??= this.wallet.key.sessionKey().catch((error: unknown) => {
-      this.#sealing = null;
-      throw error;
-    });
-    return this.#sealing;
-  }
-
-  #saveLater(tokens: Tokens): void {
-    this.#cancelSave?.();
-    this.#cancelSave = this.#parts.clock.after(SAVE_AGAIN_MS, () => {
-      if (this.#tokens !== tokens) return;
-      this.#save(tokens).catch(() => this.#saveLater(tokens));
-    });
-  }
-
   #loaded(): Promise<void> {
-    this.#loading ??= this.#read().then((stored) => {
+    this.#loading ??= this.#stored.read().then((stored) => {
       // Read again when the signer is there.
       if (stored === "sealed") this.#loading = null;
       else if (stored && stored.refreshExpiresMs > this.#exchangeNowMs()) this.#adopt(stored, "store");
@@ -544,33 +388,8 @@ export class WalletSession {
     return this.#loading;
   }
 
-  /** The stored session; null when there is none that can be read; "sealed" while the signer cannot be asked for its key. */
-  async #read(): Promise<Tokens | "sealed" | null> {
-    const { store, onTrouble } = this.#parts;
-    const { name, key } = this.wallet;
-    try {
-      const sealed = await store.load(name);
-      return sealed && fromStored(open(await this.#sealKey(), key.address, sealed));
-    } catch (error) {
-      if (error instanceof SignerUnavailable) return "sealed";
-      onTrouble(name, "the stored session cannot be read; a new one replaces it");
-      return null;
-    }
-  }
-
-  // ── telling ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** The error for a caller who cannot have a token. */
   #none(state: string, retryAfterMs: number | null = null): ExchangeError {
-    const last = this.#lastError ? ` (${this.#lastError.message})` : "";
-    return new ExchangeError({
-      endpoint: "session",
-      reason: sessionReason(this.#lastError),
-      code: "no_auth_session",
-      what: `${this.wallet.name} ${state}${last}`,
-      retryAfterMs,
-      sent: false,
-    });
+    return noSession(`${this.wallet.name} ${state}`, this.#lastError, retryAfterMs);
   }
 
   #tell(signedIn: boolean, detail: string): void {
@@ -578,27 +397,4 @@ export class WalletSession {
     this.#told = { wallet: this.wallet.name, signedIn, detail };
     this.#parts.onChange(this.#told);
   }
-}
-
-function reasonOf(thrown: unknown): string {
-  if (thrown instanceof SigningRefused && thrown.see !== "") return `${thrown.message}; see: ${thrown.see}`;
-  return thrown instanceof Error ? thrown.message : "failed";
-}
-
-/** An exchange that cannot be reached is not a session that was lost. */
-function sessionReason(error: ExchangeError | null): ExchangeError["reason"] {
-  return error?.retryable ? error.reason : "signed-out";
-}
-
-/** Returns true if the exchange, or this program itself, refused to sign in; false if nobody decided. */
-function isRefusal(error: unknown): boolean {
-  return !(error instanceof ExchangeError && error.retryable);
-}
-
-/** The refresh token will never work again. 409, 429, 5xx and silence say nothing about it. */
-function isTerminal(error: unknown): boolean {
-  if (!(error instanceof ExchangeError) || error.status === null) return false;
-  if (error.reason === "bad-record") return true;
-  if (remedyFor(error.status, error.code) === "login") return true;
-  return error.status >= 400 && error.status < 500 && ![408, 409, 425, 429].includes(error.status);
 }

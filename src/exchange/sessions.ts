@@ -1,7 +1,8 @@
 /**
  * The sessions of all wallets that have a key. Wallets that are only watched have none, and appear here nowhere.
  */
-import { type SessionFigures, type SessionParts, type SessionWallet, WalletSession } from "./session.ts";
+import { WalletSession } from "./session.ts";
+import type { SessionFigures, SessionParts, SessionWallet } from "./session-parts.ts";
 
 /** All sign in within this time after an outage, ms; later only where the request budget takes longer. */
 const SPREAD_MS = 1_000;

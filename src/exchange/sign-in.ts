@@ -10,9 +10,9 @@ import { endpoints } from "../contract/endpoints.ts";
 import type { AuthSession } from "../contract/records/auth.ts";
 import { hashOf } from "../signer/hash.ts";
 import { type SigningAct, SigningRefused, type WalletSigner } from "../signer/signer.ts";
-import { lanes } from "./budget.ts";
 import type { Caller, CallOptions } from "./call.ts";
 import { ExchangeError } from "./errors.ts";
+import { lanes } from "./lanes.ts";
 
 export type LoginKind = "message" | "transaction";
 

@@ -14,25 +14,15 @@
  *
  * Frames are read by the contract. One that cannot be read is reported and costs only itself.
  */
-import {
-  type ChannelName,
-  type InboundFrame,
-  parseJson,
-  readFrame,
-  type SubscriptionFor,
-  sessionRefused,
-} from "../contract/index.ts";
+import type { ChannelName, SubscriptionFor } from "../contract/index.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
-import type { BadRecordReport } from "./client.ts";
-import { cleanText, ExchangeError, errorCode } from "./errors.ts";
+import { cleanText, ExchangeError } from "./errors.ts";
 import { type LinkAuth, rotationDueMs } from "./stream-auth.ts";
+import { endText, refusedBySession } from "./stream-end.ts";
+import { type FrameListener, type LinkFigures, StreamFrames } from "./stream-frames.ts";
 import { Liveness, type LivenessLimits } from "./stream-liveness.ts";
 import { type OpenSocket, openSocket, type SocketEnd, type StreamSocket } from "./stream-socket.ts";
 import { Subscriptions } from "./stream-subscriptions.ts";
-
-export type StreamMessage = Extract<InboundFrame, { kind: "message" }>;
-export type StreamMisfit = Extract<InboundFrame, { kind: "misfit" }>;
 
 /**
  * The reason for a missing connection: it was lost or not to be had; the exchange refused it to this wallet (`detail` is
@@ -40,7 +30,7 @@ export type StreamMisfit = Extract<InboundFrame, { kind: "misfit" }>;
  */
 export type DownReason = "lost" | "refused" | "signed-out";
 
-export interface LinkOptions {
+export interface LinkOptions extends FrameListener {
   /** `wss://…/v1/ws`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -53,9 +43,6 @@ export interface LinkOptions {
   /** Default: a WebSocket. */
   readonly openSocket?: OpenSocket | undefined;
   readonly limits?: LivenessLimits;
-  readonly onMessage: (message: StreamMessage) => void;
-  /** A message of a known channel that does not fit or could not be taken: something was told and is lost. */
-  readonly onMisfit: (misfit: StreamMisfit) => void;
   /** The exchange refused a subscription of this connection. @param channel null: it does not say which */
   readonly onRefused?: (channel: ChannelName | null) => void;
   /** Open, and subscriptions are sent. `again`: not for the first time. */
@@ -64,29 +51,18 @@ export interface LinkOptions {
   readonly onDown: (detail: string, why: DownReason) => void;
   /** Open, and no message for a minute. */
   readonly onQuiet: () => void;
-  readonly onBadFrame: (report: BadRecordReport) => void;
 }
 
-const HANDSHAKE_MS = 10_000;
-const FIRST_BACKOFF_MS = 500;
-const LONGEST_BACKOFF_MS = 10_000;
-const STABLE_MS = 10_000;
+const maxHandshakeMs = 10_000;
+const firstBackOffMs = 500;
+const maxBackOffMs = 10_000;
+const stableMs = 10_000;
 /** The wait where the exchange has no stream, or does not want to be asked so soon. */
-const ABSENT_MS = 60_000;
-const LONGEST_REFUSED_MS = 600_000;
+const absentMs = 60_000;
+const maxRefusedMs = 600_000;
 /** Between two tokens that the stream asks for: it is no reason to renew what requests are answered with. */
-const RENEWED_FOR_MS = 600_000;
-const ROTATION_AGAIN_MS = 5_000;
-const MOST_KEPT_FRAME = 65_536;
-
-export interface LinkFigures {
-  /** Times that it was open. */
-  opened: number;
-  frames: number;
-  badFrames: number;
-  /** The number of frames of unknown channels; kept out, not wrong. */
-  unknownFrames: number;
-}
+const renewedForMs = 600_000;
+const rotationAgainMs = 5_000;
 
 export class StreamLink {
   readonly wallet: string | null;
@@ -95,6 +71,7 @@ export class StreamLink {
   readonly #clock: Clock;
   readonly #subscriptions = new Subscriptions();
   readonly #liveness: Liveness;
+  readonly #frames: StreamFrames;
   #socket: StreamSocket | null = null;
   #open = false;
   #openedMs = 0;
@@ -129,6 +106,16 @@ export class StreamLink {
       ping: () => this.#socket?.ping(),
       onDead: () => this.#socket?.end("nothing was heard any more, and a ping was not answered"),
       onQuiet: () => options.onQuiet(),
+    });
+    this.#frames = new StreamFrames({
+      ...{ wallet: options.wallet, figures: this.figures, secrets: () => this.#secrets() },
+      onRead: () => {
+        this.#lastToldMs = this.#clock.nowMs();
+        this.#liveness.told();
+      },
+      onMessage: (message) => options.onMessage(message),
+      onMisfit: (misfit) => options.onMisfit(misfit),
+      onBadFrame: (report) => options.onBadFrame(report),
     });
   }
 
@@ -208,8 +195,6 @@ export class StreamLink {
     void this.#connect();
   }
 
-  // ── coming and going ────────────────────────────────────────────────────────────────────────────────────────────
-
   /** @param refused the token instead of which another is wanted */
   async #connect(refused: string | null = null): Promise<void> {
     const { auth, url, headers } = this.#options;
@@ -222,7 +207,7 @@ export class StreamLink {
         if (!this.#running) return;
         const failure = error instanceof ExchangeError ? error : null;
         this.#down(failure?.message ?? "no session", false, "signed-out");
-        this.#wait(Math.min(ABSENT_MS, failure?.retryAfterMs ?? 0));
+        this.#wait(Math.min(absentMs, failure?.retryAfterMs ?? 0));
         return;
       }
     }
@@ -236,12 +221,12 @@ export class StreamLink {
       nowMs: () => this.#clock.nowMs(),
       onOpen: () => this.#opened(),
       onText: (text) => this.#text(text),
-      onBinary: () => this.#bad("frame", "a frame that is no text", [], null),
+      onBinary: () => this.#frames.bad("frame", "a frame that is no text", [], null),
       onHeard: () => this.#liveness.heard(),
       onEnd: (end) => this.#lost(end),
     });
-    this.#cancelHandshake = this.#clock.after(HANDSHAKE_MS, () =>
-      this.#socket?.end(`no connection within ${HANDSHAKE_MS / 1_000} s`),
+    this.#cancelHandshake = this.#clock.after(maxHandshakeMs, () =>
+      this.#socket?.end(`no connection within ${maxHandshakeMs / 1_000} s`),
     );
   }
 
@@ -271,21 +256,22 @@ export class StreamLink {
       return;
     }
     const nowMs = this.#clock.elapsedMs();
-    if (wasOpen && nowMs - this.#openedMs >= STABLE_MS) {
+    if (wasOpen && nowMs - this.#openedMs >= stableMs) {
       this.#failures = this.#refusals = 0;
-      if (nowMs - this.#renewedMs >= RENEWED_FOR_MS) this.#renewed = false;
+      if (nowMs - this.#renewedMs >= renewedForMs) this.#renewed = false;
     }
-    const refused = this.#refusedBySession(end);
+    // Another token may help.
+    const refused = this.#options.auth ? (this.#unwelcome ?? refusedBySession(end, this.#secrets())) : null;
     this.#unwelcome = null;
     if (refused !== null) {
       this.#down(refused, wasOpen, "refused");
       this.#afterRefusal();
       return;
     }
-    this.#down(this.#sayEnd(end), wasOpen, "lost");
+    this.#down(endText(end, this.#secrets()), wasOpen, "lost");
     const absent = end.kind === "refused" && [400, 401, 403, 404, 405, 426, 501].includes(end.status);
     const asked = end.kind === "refused" ? (end.retryAfterMs ?? 0) : 0;
-    this.#wait(Math.min(ABSENT_MS, Math.max(asked, absent ? ABSENT_MS : 0)));
+    this.#wait(Math.min(absentMs, Math.max(asked, absent ? absentMs : 0)));
   }
 
   #afterRefusal(): void {
@@ -295,7 +281,7 @@ export class StreamLink {
       void this.#connect(this.#token);
       return;
     }
-    this.#wait(Math.min(LONGEST_REFUSED_MS, ABSENT_MS * 2 ** this.#refusals));
+    this.#wait(Math.min(maxRefusedMs, absentMs * 2 ** this.#refusals));
     this.#refusals = Math.min(this.#refusals + 1, 16);
   }
 
@@ -306,7 +292,7 @@ export class StreamLink {
   }
 
   #wait(leastMs: number): void {
-    const fullMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures);
+    const fullMs = Math.min(maxBackOffMs, firstBackOffMs * 2 ** this.#failures);
     this.#failures = Math.min(this.#failures + 1, 16);
     const waitMs = fullMs / 2 + (fullMs / 2) * this.#options.random();
     this.#cancelWait?.();
@@ -314,37 +300,6 @@ export class StreamLink {
       this.#cancelWait = null;
       void this.#connect();
     });
-  }
-
-  /** The refusal, where that may be for the session's sake, so that another token may help. */
-  #refusedBySession(end: SocketEnd): string | null {
-    if (!this.#options.auth) return null;
-    if (this.#unwelcome !== null) return this.#unwelcome;
-    if (end.kind === "refused" && [401, 403, 409].includes(end.status))
-      return `${end.status} ${this.#clean(codeIn(end.body) ?? "")}`.trimEnd();
-    if (end.kind === "closed" && sessionRefused(end.code, end.reason))
-      return `closed with ${end.code} ${this.#clean(end.reason)}`.trimEnd();
-    return null;
-  }
-
-  #sayEnd(end: SocketEnd): string {
-    switch (end.kind) {
-      case "refused":
-        return `the exchange refused it: ${end.status} ${this.#clean(codeIn(end.body) ?? "")}`.trimEnd();
-      case "closed":
-        return `the exchange closed it: ${end.code} ${this.#clean(end.reason)}`.trimEnd();
-      case "failed":
-        return this.#clean(end.detail);
-    }
-  }
-
-  /** Text of the exchange, without the token of this connection. */
-  #clean(text: string): string {
-    return cleanText(text, this.#secrets());
-  }
-
-  #secrets(): readonly string[] {
-    return this.#token === null ? [] : [this.#token];
   }
 
   /** Before its token expires it comes back with the next one, which is there by then. */
@@ -355,7 +310,7 @@ export class StreamLink {
     const look = () => {
       const next = auth.current();
       if (next !== null && next !== this.#token) this.restart("its token was renewed");
-      else this.#cancelRotation = this.#clock.after(ROTATION_AGAIN_MS, look);
+      else this.#cancelRotation = this.#clock.after(rotationAgainMs, look);
     };
     this.#cancelRotation = this.#clock.after(rotationDueMs(inMs), look);
   }
@@ -364,84 +319,24 @@ export class StreamLink {
     if (this.#socket?.send(frame) === false) this.#socket.end("the exchange does not take what is sent");
   }
 
-  // ── what is said ────────────────────────────────────────────────────────────────────────────────────────────────
+  #secrets(): readonly string[] {
+    return this.#token === null ? [] : [this.#token];
+  }
 
   #text(text: string): void {
-    this.figures.frames++;
-    let frame: InboundFrame;
-    try {
-      frame = readFrame(parseJson(text));
-    } catch {
-      this.#bad("frame", `${text.length} characters that are no JSON`, [], text);
-      return;
+    const frame = this.#frames.read(text);
+    if (frame === null) return;
+    const about = this.#subscriptions.answered(frame);
+    if (frame.accepted) return;
+    const what = about?.channel ?? "a subscription";
+    const code = frame.code ?? "";
+    const said = cleanText(frame.message ?? "refused", this.#secrets());
+    this.#detail = `connected; ${what} was refused: ${said}`;
+    this.#options.onRefused?.(about?.channel ?? null);
+    // What this connection is there for is not to be had with this token.
+    if (this.#options.auth && this.#token !== null && (code === "401" || code === "403")) {
+      this.#unwelcome = `${what}: ${code} ${said}`;
+      this.#socket?.end(this.#unwelcome);
     }
-    switch (frame.kind) {
-      case "message":
-        this.#lastToldMs = this.#clock.nowMs();
-        this.#liveness.told();
-        this.#take(frame.channel, text, () => this.#options.onMessage(frame), frame.message);
-        return;
-      case "misfit":
-        this.#bad(frame.channel, frame.problem.message, frame.problem.fields, text);
-        this.#take(frame.channel, text, () => this.#options.onMisfit(frame));
-        return;
-      case "control": {
-        const about = this.#subscriptions.answered(frame);
-        if (frame.accepted) return;
-        const what = about?.channel ?? "a subscription";
-        const code = frame.code ?? "";
-        const said = this.#clean(frame.message ?? "refused");
-        this.#detail = `connected; ${what} was refused: ${said}`;
-        this.#options.onRefused?.(about?.channel ?? null);
-        // What this connection is there for is not to be had with this token.
-        if (this.#options.auth && this.#token !== null && (code === "401" || code === "403")) {
-          this.#unwelcome = `${what}: ${code} ${said}`;
-          this.#socket?.end(this.#unwelcome);
-        }
-        return;
-      }
-      case "unknown":
-        this.figures.unknownFrames++;
-    }
-  }
-
-  /** Whatever a frame leads to, the next one is read, and what is `lost` with it can be asked for. */
-  #take(channel: ChannelName, text: string, take: () => void, lost?: unknown): void {
-    try {
-      take();
-    } catch (error) {
-      const message = `could not be taken: ${error instanceof Error ? this.#clean(error.message) : "failed"}`;
-      this.#bad(channel, message, [], text);
-      if (lost === undefined) return;
-      const misfit: StreamMisfit = {
-        kind: "misfit",
-        channel,
-        frame: lost,
-        problem: { endpoint: channel, message, fields: [] },
-      };
-      this.#take(channel, text, () => this.#options.onMisfit(misfit));
-    }
-  }
-
-  #bad(channel: string, problem: string, fields: BadRecordReport["fields"], text: string | null): void {
-    this.figures.badFrames++;
-    const secrets = this.#secrets();
-    this.#options.onBadFrame({
-      endpoint: `stream ${channel}`,
-      wallet: this.wallet,
-      problem: problem.startsWith(`${channel}: `) ? `stream ${problem}` : `stream ${channel}: ${problem}`,
-      fields,
-      body: () => (text === null ? null : hideSecretsAtBeginning(text, secrets, MOST_KEPT_FRAME)),
-    });
-  }
-}
-
-/** The error code in the body of a refusal. */
-function codeIn(body: string): string | null {
-  try {
-    const { error } = JSON.parse(body) as { error?: unknown };
-    return typeof error === "string" ? errorCode(error) : null;
-  } catch {
-    return null;
   }
 }

@@ -5,23 +5,20 @@
  *
  * Nothing here makes data fresh or stale: what is told is handed on, and how the connections are is shown.
  */
+
 import type { ChannelName } from "../contract/index.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { StreamStatus } from "../domain/status.ts";
 import type { BadRecordReport } from "./client.ts";
 import type { Sessions } from "./sessions.ts";
 import { linkAuth } from "./stream-auth.ts";
-import {
-  type DownReason,
-  type LinkOptions,
-  StreamLink,
-  type StreamMessage,
-  type StreamMisfit,
-} from "./stream-link.ts";
+import type { StreamMessage, StreamMisfit } from "./stream-frames.ts";
+import { type DownReason, type LinkOptions, StreamLink } from "./stream-link.ts";
 import type { LivenessLimits } from "./stream-liveness.ts";
 import type { OpenSocket } from "./stream-socket.ts";
 
-export type { DownReason, StreamMessage, StreamMisfit } from "./stream-link.ts";
+export type { StreamMessage, StreamMisfit } from "./stream-frames.ts";
+export type { DownReason } from "./stream-link.ts";
 
 /** The listener's methods; `wallet` null: by the common connection. */
 export interface StreamListener {

@@ -82,3 +82,8 @@ export function fromStored(value: unknown): Tokens | null {
     [tokens.accessExpiresMs, tokens.accessLifetimeMs, tokens.refreshExpiresMs].every(Number.isFinite);
   return whole ? (tokens as Tokens) : null;
 }
+
+/** Returns true if stored tokens are newer than these: another process renewed them. */
+export function isFresher(stored: Tokens, tokens: Tokens): boolean {
+  return stored.access !== tokens.access && stored.accessExpiresMs > tokens.accessExpiresMs;
+}

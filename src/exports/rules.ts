@@ -234,7 +234,7 @@ export async function runRuleTests(tests: TextFile, rules: readonly TextFile[]):
   // The engine is loaded by those alone who run tests.
   const { readSuite } = await import("../replay/suite/read.ts");
   const { readySuite, runTest } = await import("../replay/suite/run.ts");
-  const { leadOf } = await import("../channels/message.ts");
+  const { leadOf } = await import("../channels/message/lead.ts");
   const read = readSuite(tests.name, tests.text);
   if ("problems" in read) return { ok: false, problems: read.problems };
   const plain = (name: string) => name.replace(/^\.\//, "");

@@ -1,9 +1,9 @@
 /** Restores a watch from history at a start: rule states, open alerts, throttles, windows. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { clockSlackMs } from "../alerts/endings.ts";
-import { Escalations } from "../alerts/escalations.ts";
-import { Throttles } from "../alerts/throttles.ts";
+import { clockSlackMs } from "../alerts/endings/liquidations.ts";
+import { Escalations } from "../alerts/reminders/escalations.ts";
+import { Throttles } from "../alerts/routing/throttles.ts";
 import { isTaking, type Severity } from "../domain/alert.ts";
 import type { Event, EventKind } from "../domain/event.ts";
 import { factName } from "../domain/facts.ts";

@@ -1,5 +1,5 @@
 /**
- * Forms messages of the pending items of a replay, each at the time at which it leaves. `alerts/waiting.ts` decides
+ * Forms messages of the pending items of a replay, each at the time at which it leaves. `alerts/pending/waiting.ts` decides
  * which items form a message, as in the outbox. The channels are ideal: each accepts every message at once, so there
  * are no retries, rate limits or outages. Recordings do not contain the answers of channels.
  *
@@ -8,8 +8,8 @@
  * an observation leaves before its items. A stop sends the items that wait for their groups; after a crash they leave
  * at the next start.
  */
-import { reportedChanges, type Told } from "../alerts/reported.ts";
-import { type Entry, type Lane, laneSeverities, lanes, takenUp, Waiting } from "../alerts/waiting.ts";
+import { reportedChanges, type Told } from "../alerts/pending/reported.ts";
+import { type Entry, type Lane, laneSeverities, lanes, takenUp, Waiting } from "../alerts/pending/waiting.ts";
 import type { AlertChange } from "../domain/alert.ts";
 import type { Capacity, Folded } from "../domain/delivery.ts";
 

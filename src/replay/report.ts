@@ -1,5 +1,5 @@
 /** The report of a backtest, for people and as JSON. */
-import { titleOf } from "../alerts/reported.ts";
+import { titleOf } from "../alerts/pending/reported.ts";
 import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
 import { severityRank } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";

@@ -3,11 +3,12 @@
  * grouped and folded as live, for receivers that are not sent each alert separately. Past silences, mute times and
  * inhibitions are ignored.
  */
-import { groupReleaseMs, isUrgent } from "../alerts/group.ts";
+
 import { Incidents, incidentsOptions } from "../alerts/incidents/incidents.ts";
-import type { RemindSettings } from "../alerts/remind.ts";
-import type { Told } from "../alerts/reported.ts";
-import { groupKeyOf, type Routing, waysFor } from "../alerts/route.ts";
+import type { Told } from "../alerts/pending/reported.ts";
+import type { RemindSettings } from "../alerts/reminders/remind.ts";
+import { groupReleaseMs, isUrgent } from "../alerts/routing/group.ts";
+import { groupKeyOf, type Routing, waysFor } from "../alerts/routing/route.ts";
 import type { Alert, AlertChange, AlertChangeKind, Severity } from "../domain/alert.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";

@@ -17,12 +17,13 @@ import {
 import { parseDecimal, scaledRound, usdDecimals } from "./decimals.ts";
 import { usualEventData } from "./event-data.ts";
 import type { Faults } from "./faults.ts";
-import { type ControlRequest, errorReply, type Reply } from "./http.ts";
+import type { ControlRequest } from "./http.ts";
 import { announce, eventNotification, tell } from "./inbox.ts";
 import { setTriggers, triggerFor } from "./orders.ts";
 import { plainWords } from "./plain-words.ts";
 import type { Trigger } from "./position.ts";
 import { setMark } from "./prices.ts";
+import { errorReply, type Reply } from "./reply.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { Sessions } from "./sessions.ts";
 import { spotDecimals, spotMarket } from "./spot.ts";

@@ -19,12 +19,11 @@ import type { Answers } from "./answers/index.ts";
 import { answerBeside, isBeside } from "./beside.ts";
 import { altered, type Fault, type Faults } from "./faults.ts";
 import { BadCursor } from "./journal.ts";
+import { errorReply, type Reply, requestRefused } from "./reply.ts";
+import { bodyOf, type ReadBody, readBody } from "./request-body.ts";
 import type { RequestLog } from "./request-log.ts";
 import { Refusal, type Session, type Sessions } from "./sessions.ts";
 import type { World } from "./state.ts";
-
-const maxBodyBytes = 1_048_576;
-const maxDrainedBytes = 16 * maxBodyBytes;
 
 export interface HttpParts {
   readonly world: World;
@@ -49,13 +48,6 @@ export interface ControlRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body: unknown;
-}
-
-export interface Reply {
-  readonly status: number;
-  /** JSON text; null: no body. */
-  readonly text: string | null;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface Head {
@@ -87,9 +79,6 @@ interface Incoming extends Head {
   readonly body: () => Promise<ReadBody>;
 }
 
-/** The JSON of a body; undefined where there was none. */
-type ReadBody = { readonly body: unknown } | { readonly refused: Reply };
-
 /** The end of a request. Null: the connection ends without an answer. */
 type Outcome = {
   readonly reply: Reply;
@@ -106,16 +95,6 @@ export interface HttpServer {
   /** Requests that a fault keeps waiting on purpose. */
   held(): number;
 }
-
-export const errorReply = (
-  status: number,
-  error: string,
-  headers?: Readonly<Record<string, string>>,
-): Reply => ({ status, text: JSON.stringify({ error }), ...(headers ? { headers } : {}) });
-
-/** A request that cannot be: what kind of mistake it is and where, in the one field that errors have. */
-const requestRefused = (status: number, kind: string, message: string): Reply =>
-  errorReply(status, `${kind}: ${message}`);
 
 export function createHttp(parts: HttpParts): HttpServer {
   const { world, sessions, answers, faults, log, clock } = parts;
@@ -356,38 +335,10 @@ function refused(endpoint: Endpoint, error: unknown): Reply {
   });
 }
 
-/** The JSON body; no body is undefined. What is too large is read to its end and thrown away, so that the refusal is heard. */
-function readBody(request: IncomingMessage): Promise<ReadBody> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= maxBodyBytes) chunks.push(chunk);
-      else if (size - chunk.length <= maxBodyBytes) {
-        const reply = requestRefused(413, "body_too_large", "The body is larger than 1 MiB");
-        resolve({ refused: { ...reply, headers: { Connection: "close" } } });
-      } else if (size > maxDrainedBytes) request.destroy();
-    });
-    request.on("error", reject);
-    request.on("end", () => resolve(bodyOf(size === 0 ? null : Buffer.concat(chunks).toString("utf8"))));
-  });
-}
-
-/** @param text null: there is none */
-function bodyOf(text: string | null): ReadBody {
-  if (text === null) return { body: undefined };
-  try {
-    return { body: JSON.parse(text) };
-  } catch {
-    return { refused: requestRefused(400, "malformed_json", "The body is not JSON") };
-  }
-}
-
-/** A bucket that holds one second's requests. @returns ms to wait, 0 when the request may pass */
 /** Ceiling of callers with a session, as a multiple of that of anonymous callers. */
 const SESSION_FACTOR = 2;
 
+/** A bucket that holds one second's requests. @returns ms to wait, 0 when the request may pass */
 function createLimiter(perSecond: number | null): (nowMs: number) => number {
   if (perSecond === null) return () => 0;
   let tokens = perSecond;

@@ -7,8 +7,8 @@ import {
   nextReminderMs,
   notifiedWith,
   remindSettings,
-} from "../../src/alerts/remind.ts";
-import { routingSettings, waysFor } from "../../src/alerts/route.ts";
+} from "../../src/alerts/reminders/remind.ts";
+import { routingSettings, waysFor } from "../../src/alerts/routing/route.ts";
 import type { Alert, Severity } from "../../src/domain/alert.ts";
 import type { AckWord } from "../../src/domain/delivery.ts";
 

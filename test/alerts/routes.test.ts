@@ -1,9 +1,9 @@
 /** The tree of routes, its matchers, its groups, and the times at which it is mute. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { matchersText, matches, matchSettings, parseMatchers } from "../../src/alerts/match.ts";
-import { isMute, muteEndMs, muteTimesSettings } from "../../src/alerts/mute.ts";
-import { allReceivers, groupKeyOf, routingSettings, waysFor } from "../../src/alerts/route.ts";
+import { matchersText, matches, matchSettings, parseMatchers } from "../../src/alerts/routing/match.ts";
+import { isMute, muteEndMs, muteTimesSettings } from "../../src/alerts/routing/mute.ts";
+import { allReceivers, groupKeyOf, routingSettings, waysFor } from "../../src/alerts/routing/route.ts";
 
 describe("matchers", () => {
   const labels = { severity: "critical", wallet: "mm-7", rule: "LiquidationNear" };

@@ -1,6 +1,6 @@
 /** Titles of messages about several alerts. */
 import { expect, test } from "vitest";
-import { titleOf } from "../../src/alerts/reported.ts";
+import { titleOf } from "../../src/alerts/pending/reported.ts";
 import type { AlertChangeKind, Ending } from "../../src/domain/alert.ts";
 import { change } from "../channels/messages.ts";
 

@@ -4,7 +4,7 @@
  */
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import type { Entry } from "../../src/alerts/waiting.ts";
+import type { Entry } from "../../src/alerts/pending/waiting.ts";
 import type { Channel, SendResult } from "../../src/channels/channel.ts";
 import type { ChannelLog } from "../../src/channels/log.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";

@@ -1,6 +1,6 @@
 /** Messages for tests of channels: the parts that a test cares about, the rest as the daemon would have it. */
 import type { Outgoing } from "../../src/channels/channel.ts";
-import { leadOf } from "../../src/channels/message.ts";
+import { leadOf } from "../../src/channels/message/lead.ts";
 import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alert.ts";
 import { type Message, type MessageContent, untried } from "../../src/domain/delivery.ts";
 

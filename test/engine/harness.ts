@@ -1,9 +1,9 @@
 /** A watch on one small world, driven observation by observation. Everything that it decides is kept for the test. */
 import assert from "node:assert/strict";
 import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
-import { inhibitSettings } from "../../src/alerts/inhibit.ts";
-import { remindSettings } from "../../src/alerts/remind.ts";
-import { routingSettings } from "../../src/alerts/route.ts";
+import { remindSettings } from "../../src/alerts/reminders/remind.ts";
+import { inhibitSettings } from "../../src/alerts/routing/inhibit.ts";
+import { routingSettings } from "../../src/alerts/routing/route.ts";
 import type {
   MarketConfig,
   MarketPrices,

@@ -1,8 +1,9 @@
 /** Shares of lanes under random loads. */
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
-import { type Lane, lanes, laneWeights, RequestBudget } from "../../src/exchange/budget.ts";
+import { RequestBudget } from "../../src/exchange/budget.ts";
 import { type FairEntry, FairQueue } from "../../src/exchange/fair-queue.ts";
+import { type Lane, lanes, laneWeights } from "../../src/exchange/lanes.ts";
 import { FakeClock } from "../support/clock.ts";
 
 interface Entry extends FairEntry {

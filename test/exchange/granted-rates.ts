@@ -1,5 +1,6 @@
 /** Limiters of an exchange, and requests that never end, in virtual time. */
-import { lanes, RequestBudget } from "../../src/exchange/budget.ts";
+import { RequestBudget } from "../../src/exchange/budget.ts";
+import { lanes } from "../../src/exchange/lanes.ts";
 import { FakeClock } from "../support/clock.ts";
 
 /** Returns the time to wait, ms; 0: the request is taken. */

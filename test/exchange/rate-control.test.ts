@@ -1,6 +1,7 @@
 /** The rate that a limiter of the exchange's grants, found out by its refusals; on a virtual clock. */
 import { expect, test } from "vitest";
-import { type Grant, lanes, RequestBudget } from "../../src/exchange/budget.ts";
+import { type Grant, RequestBudget } from "../../src/exchange/budget.ts";
+import { lanes } from "../../src/exchange/lanes.ts";
 import { FakeClock } from "../support/clock.ts";
 
 interface Limiter {

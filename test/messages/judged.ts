@@ -1,7 +1,7 @@
 /** The steps in the lives of alerts that rule tests come to: real judgements of made-up worlds. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { leadOf } from "../../src/channels/message.ts";
+import { leadOf } from "../../src/channels/message/lead.ts";
 import { scheduleSettings, schedulesMs } from "../../src/collect/settings.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { Replay } from "../../src/replay/replay.ts";

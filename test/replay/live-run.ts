@@ -2,7 +2,7 @@
  * A live run for tests: the real queue, watch and database, simulated answers, and optionally the real outbox over a
  * local HTTP socket. Tests advance the time. The run is recorded, so that a replay can be compared with it.
  */
-import { Waiting } from "../../src/alerts/waiting.ts";
+import { Waiting } from "../../src/alerts/pending/waiting.ts";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
 import { createOutbox, type Outbox } from "../../src/deliver/index.ts";
 import type { AlertChange, Severity } from "../../src/domain/alert.ts";

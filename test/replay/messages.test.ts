@@ -5,7 +5,7 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { inOrder, titleOf } from "../../src/alerts/reported.ts";
+import { inOrder, titleOf } from "../../src/alerts/pending/reported.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Capacity, Message } from "../../src/domain/delivery.ts";
 import type { Source } from "../../src/domain/sources.ts";

@@ -1,7 +1,7 @@
 /** Rules in shadow mode count the messages that the same rules send live. */
 import { expect, test } from "vitest";
-import { remindSettings } from "../../src/alerts/remind.ts";
-import { routingSettings } from "../../src/alerts/route.ts";
+import { remindSettings } from "../../src/alerts/reminders/remind.ts";
+import { routingSettings } from "../../src/alerts/routing/route.ts";
 import type { Alert, AlertChange } from "../../src/domain/alert.ts";
 import { Journal } from "../../src/replay/journal.ts";
 import { shadowReport } from "../../src/replay/shadow.ts";

@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { Alert } from "../../domain/alert.ts";
 import { type Capacity, incidentGroup, type OwedItem } from "../../domain/delivery.ts";
 import { KeptKind, type KeptValues } from "../../domain/kept.ts";
-import { type Labels, labelOf } from "../match.ts";
-import type { Way } from "../route.ts";
+import { type Labels, labelOf } from "../routing/match.ts";
+import type { Way } from "../routing/route.ts";
 import { type Danger, dangerOf, type RuleInView } from "./danger.ts";
 import {
   type ChangeOfMember,

@@ -9,8 +9,8 @@ import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { AlertBook } from "../alert-book.ts";
-import { eventDetailsOf } from "../details.ts";
 import type { LiveAlert } from "../live-alert.ts";
+import { eventDetailsOf } from "../texts/details.ts";
 import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 
 const drillFailedRule = "DrillFailed" satisfies BuiltInRule;

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
 import { unreachableRule } from "../../domain/built-in.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Due } from "../../domain/deadlines.ts";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import { type Source, sources } from "../../domain/sources.ts";
@@ -125,6 +126,12 @@ export class NoDataAlert implements Due {
     for (const [key, one] of before.#named) this.#named.set(key, one);
     for (const source of before.sources) this.sources.add(source);
     for (const wallet of before.wallets) this.wallets.add(wallet);
+  }
+
+  /** Notes for the next start what it lists, where that changed. */
+  keep(builder: ChangesBuilder): void {
+    const kept = this.toKeep();
+    if (kept !== null) keptNoData.put(this.live.alert.id, kept, builder);
   }
 
   /** Returns true if the alert of that wallet is held while this one fires. */

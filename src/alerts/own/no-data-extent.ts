@@ -1,12 +1,15 @@
 /** The extent of a no-data alert: what is missing, which wallets it concerns, and how severe that is. */
 import { type Severity, worseOf } from "../../domain/alert.ts";
+import { blindRule, unreachableRule } from "../../domain/built-in.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
 import { formatTime } from "../../domain/time-text.ts";
 import { stakeOf } from "../../state/wallets/stake.ts";
 import { wholeSeenMs } from "../../state/wallets/wallets.ts";
 import type { WatchedWallet } from "../../state/wallets/watched.ts";
+import type { World } from "../../state/world.ts";
 import type { AlertText } from "../live-alert.ts";
+import { groupedFromWallets } from "../patience.ts";
 import type { Gap } from "./gaps.ts";
 import type { NoDataAlert } from "./no-data-alert.ts";
 import {
@@ -49,6 +52,23 @@ export interface ExtentsOptions extends TextSources {
   /** Those whose positions count as at stake: nobody is woken for those of a stranger. */
   readonly guarded: ReadonlySet<string>;
   readonly silence: (nowMs: number) => NoDataText["silence"];
+}
+
+/** The rule of an alert of this extent. */
+export function ruleOf({ silence, wallets }: Pick<Extent, "silence" | "wallets">): string {
+  return silence !== null && wallets.length > groupedFromWallets ? unreachableRule : blindRule;
+}
+
+/** Labels on which all of these wallets agree, so that routes by a desk's label find what concerns that desk alone. */
+export function commonLabels(
+  [first, ...others]: readonly string[],
+  world: World,
+): Readonly<Record<string, string>> {
+  const of = (wallet: string) => world.wallet(wallet)?.labels ?? {};
+  if (first === undefined) return {};
+  return Object.fromEntries(
+    Object.entries(of(first)).filter(([name, value]) => others.every((other) => of(other)[name] === value)),
+  );
 }
 
 export class Extents {

@@ -12,7 +12,8 @@ import type { Capacity } from "../../domain/delivery.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { shownParts } from "../lines.ts";
-import { type CommandLine, render } from "../message.ts";
+import type { CommandLine } from "../message/command-line.ts";
+import { render } from "../message.ts";
 import { type Answer, isPage, type NoAnswer, noDigest, Poster, parsed, probeFailure } from "../post.ts";
 import type { Block } from "../rendering.ts";
 

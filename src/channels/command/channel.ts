@@ -15,7 +15,7 @@ import { errorCode } from "../../domain/error-code.ts";
 import { printableJson } from "../../domain/escape.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
 import { documentOf } from "../document.ts";
-import type { CommandLine } from "../message.ts";
+import type { CommandLine } from "../message/command-line.ts";
 import { cleanLine, shorten } from "../text.ts";
 
 const longestMs = 120_000;

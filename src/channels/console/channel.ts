@@ -9,7 +9,8 @@ import type { Capacity, Message } from "../../domain/delivery.ts";
 import { printableJson } from "../../domain/escape.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import { blockLines, lineOf, numberLine, sectionLines } from "../lines.ts";
-import { type CommandLine, render } from "../message.ts";
+import type { CommandLine } from "../message/command-line.ts";
+import { render } from "../message.ts";
 import type { Rendering, Tone } from "../rendering.ts";
 
 export const consoleSettings = z.strictObject({ type: z.literal("console") });

@@ -4,7 +4,7 @@ import type { Capacity } from "../../domain/delivery.ts";
 import type { Charts, ChatActions } from "../../domain/ports.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
-import { type CommandLine, plainCommandLine } from "../message.ts";
+import { type CommandLine, plainCommandLine } from "../message/command-line.ts";
 import { DiscordApi } from "./api.ts";
 import { Registration } from "./commands.ts";
 import { Desk } from "./desk.ts";

@@ -1,7 +1,9 @@
 /** A sent message as it stands on Discord after what was told since, by editing it. Pure. */
 import type { Message, MessageItem } from "../../domain/delivery.ts";
+import { formatTime } from "../../domain/time-text.ts";
 import { asTold } from "../as-told.ts";
-import { formatTime, leadOf, type RenderOptions, render } from "../message.ts";
+import { leadOf } from "../message/lead.ts";
+import { type RenderOptions, render } from "../message.ts";
 import type { Block } from "../rendering.ts";
 import { cleanLine, ownLine } from "../text.ts";
 import { type DiscordBody, discordBody, type Ended, endedBody, endingTone } from "./render.ts";

@@ -12,7 +12,7 @@ import { secretsOfAddress } from "../../domain/hidden-secrets.ts";
 import { anyAddress, secretWord } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { documentOf } from "../document.ts";
-import type { CommandLine } from "../message.ts";
+import type { CommandLine } from "../message/command-line.ts";
 import { type Answer, Poster, probeFailure } from "../post.ts";
 
 export const webhookSettings = z.strictObject({

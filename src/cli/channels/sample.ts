@@ -1,5 +1,4 @@
-/** A sample alert in each kind of change, with all fields that templates can name: for previews and for the page. */
-import { leadOf } from "../../channels/message.ts";
+import { leadOf } from "../../channels/message/lead.ts";
 import { type TemplateKind, templateKindOf } from "../../channels/template.ts";
 import type { Alert, AlertChange, AlertChangeKind, Ending } from "../../domain/alert.ts";
 import { type Message, untried } from "../../domain/delivery.ts";

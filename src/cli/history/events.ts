@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Event, EventKind } from "../../domain/event.ts";
 import { nearestName } from "../../domain/nearest.ts";
+import { formatTime } from "../../domain/time-text.ts";
 import type { RuleEventKind, Unit } from "../../rules/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { paintFor } from "../print.ts";
@@ -45,7 +46,6 @@ async function run(cli: Cli, options: EventsOptions): Promise<void> {
     });
     if (options.json) return printJson(cli, { events });
     if (events.length === 0) return print(cli, "Nothing happened in this time.");
-    const { formatTime } = await import("../../channels/message.ts");
     const { eventVocabulary, formatNumber } = await import("../../rules/index.ts");
     const fieldUnits = (kind: string): ReadonlyMap<string, Unit> => {
       const fields = Object.hasOwn(eventVocabulary, kind) ? eventVocabulary[kind as RuleEventKind] : [];

@@ -9,6 +9,7 @@ import {
   resolutionMs,
   type Stats,
 } from "../../domain/history.ts";
+import { formatTime } from "../../domain/time-text.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { counted, paintFor } from "../print.ts";
@@ -91,7 +92,6 @@ async function query(cli: Cli, name: string, options: QueryOptions): Promise<voi
       });
     }
     if (rows.length === 0) return print(cli, `${nameOf(named)}: nothing was seen in this time.`);
-    const { formatTime } = await import("../../channels/message.ts");
     const step = raw ? "" : `, a row every ${formatDurationMs(stepMs)}`;
     const paint = paintFor(cli.out);
     print(cli, `${paint("bold", nameOf(named))}: ${counted(rows.length, "row")} from ${resolution}${step}`);

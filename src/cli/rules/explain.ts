@@ -18,7 +18,8 @@ import { ask, noDaemon, queryOf } from "../daemon.ts";
 import { loadSettings } from "../load-settings.ts";
 import { type Paint, paintFor } from "../print.ts";
 import { timeOf } from "../values.ts";
-import { progressOn, resolutions, rulesOf } from "./backtest.ts";
+import { progressOn, rulesOf } from "./backtest.ts";
+import { resolutions } from "./backtest-report.ts";
 
 interface ExplainOptions extends CommonOptions {
   readonly subject?: string;

@@ -96,7 +96,7 @@ export async function runTestFiles(files: readonly string[], filter: string): Pr
   const { readSuite } = await import("../../replay/suite/read.ts");
   const { readySuite, runTest } = await import("../../replay/suite/run.ts");
   const { scheduleSettings, schedulesMs } = await import("../../collect/settings.ts");
-  const { leadOf } = await import("../../channels/message.ts");
+  const { leadOf } = await import("../../channels/message/lead.ts");
   const { shippedRules } = await import("../../daemon/settings.ts");
   const problems: RuleProblem[] = [];
   const ready = files.flatMap((file) => {

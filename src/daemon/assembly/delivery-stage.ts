@@ -17,7 +17,7 @@ import {
   type Outbox,
 } from "../../deliver/index.ts";
 import { logSteps } from "../alert-steps.ts";
-import { charts, chatActions } from "../daemon-source.ts";
+import { charts, chatActions } from "../answers/chat-actions.ts";
 import { alertOnlyTypes } from "../settings/digest.ts";
 import type { Basics, DeliveryParts, EngineParts, ExchangeParts, StoreParts } from "./parts.ts";
 

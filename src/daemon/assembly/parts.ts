@@ -4,7 +4,7 @@
  */
 
 import type { Channel } from "../../channels/channel.ts";
-import type { CommandLine } from "../../channels/message.ts";
+import type { CommandLine } from "../../channels/message/command-line.ts";
 import type { Collectors } from "../../collect/index.ts";
 import type { Acknowledger, Digest, Drills, HandOvers, InboxAudits, Outbox } from "../../deliver/index.ts";
 import type { Changes } from "../../domain/changes.ts";

@@ -1,6 +1,6 @@
 /** The second stage: alerts, those that perpwatch raises about itself among them, and what ends them. */
 import { AlertBook } from "../../alerts/alert-book.ts";
-import { Endings } from "../../alerts/endings.ts";
+import { Endings } from "../../alerts/endings/endings.ts";
 import { incidentsOptions } from "../../alerts/incidents/incidents.ts";
 import { ChannelAlerts } from "../../alerts/own/channel-alerts.ts";
 import { Downtime } from "../../alerts/own/downtime.ts";
@@ -9,7 +9,7 @@ import { Failing } from "../../alerts/own/failing.ts";
 import { InboxAlerts } from "../../alerts/own/inbox-alerts.ts";
 import { NoData } from "../../alerts/own/no-data.ts";
 import { OwnAlerts } from "../../alerts/own/own-alert.ts";
-import { Throttles } from "../../alerts/throttles.ts";
+import { Throttles } from "../../alerts/routing/throttles.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { alertingSources } from "../../evaluate/no-data-watches.ts";
 import { guards } from "../../evaluate/selection.ts";

@@ -7,7 +7,7 @@ import { DaemonFacts } from "../daemon-facts.ts";
 import { EventAnswers } from "../event-answers.ts";
 import { ExchangeChecks } from "../exchange-checks.ts";
 import { InjectedFacts } from "../injected-facts.ts";
-import { MarketAnswers } from "../market-answers.ts";
+import { MarketAnswers } from "../markets/market-answers.ts";
 import { Restoring } from "../restore.ts";
 import { SubjectLife } from "../subject-life.ts";
 import { WalletFigures } from "../wallet-figures.ts";

@@ -47,7 +47,7 @@ export function assemble(
 /** Restores what history knew, and attaches the rules to the subjects that stand. */
 function start(parts: Parts, remembered: Remembered): void {
   const { startedMs, moment, world, alerts, endings, downtime, conditions, named } = parts;
-  for (const event of remembered.liquidations) endings.remember(event, startedMs);
+  for (const event of remembered.liquidations) endings.liquidations.remember(event, startedMs);
   alerts.recall(remembered.keep, remembered.alerts, startedMs);
   parts.restoring.restore(remembered, moment.builder);
   parts.daemon.noteNoData();

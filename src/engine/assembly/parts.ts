@@ -3,13 +3,13 @@
  * before its own. Where it has to call one of a later stage, it asks for it when it calls, by `Later`.
  */
 import type { AlertBook } from "../../alerts/alert-book.ts";
-import type { Endings } from "../../alerts/endings.ts";
+import type { Endings } from "../../alerts/endings/endings.ts";
 import type { ChannelAlerts } from "../../alerts/own/channel-alerts.ts";
 import type { Downtime } from "../../alerts/own/downtime.ts";
 import type { Failing } from "../../alerts/own/failing.ts";
 import type { NoData } from "../../alerts/own/no-data.ts";
 import type { OwnAlerts } from "../../alerts/own/own-alert.ts";
-import type { Throttles } from "../../alerts/throttles.ts";
+import type { Throttles } from "../../alerts/routing/throttles.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import type { EventRules } from "../../evaluate/events/event-rules.ts";
@@ -35,7 +35,7 @@ import type { DaemonFacts } from "../daemon-facts.ts";
 import type { EventAnswers } from "../event-answers.ts";
 import type { ExchangeChecks } from "../exchange-checks.ts";
 import type { InjectedFacts } from "../injected-facts.ts";
-import type { MarketAnswers } from "../market-answers.ts";
+import type { MarketAnswers } from "../markets/market-answers.ts";
 import type { Moment } from "../moment.ts";
 import type { Remembered } from "../remembered.ts";
 import type { Restoring } from "../restore.ts";

@@ -2,11 +2,11 @@
 
 import type { AlertBook } from "../../alerts/alert-book.ts";
 import { firingSeverity, isBetter, isGone } from "../../alerts/lifecycle.ts";
-import { type LimitWords, limitWords } from "../../alerts/limit-text.ts";
 import type { AlertText, LiveAlert } from "../../alerts/live-alert.ts";
-import { type Notified, notifiedWith } from "../../alerts/remind.ts";
-import { comparisonOf, isFurther, movement } from "../../alerts/worsening.ts";
-import { noteWorst } from "../../alerts/worst.ts";
+import { type Notified, notifiedWith } from "../../alerts/reminders/remind.ts";
+import { comparisonOf, isFurther, movement } from "../../alerts/reminders/worsening.ts";
+import { type LimitWords, limitWords } from "../../alerts/texts/limit-text.ts";
+import { noteWorst } from "../../alerts/texts/worst.ts";
 import { type Severity, severityRank } from "../../domain/alert.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Subject } from "../../domain/subject.ts";

@@ -1,8 +1,8 @@
 /** The texts of conditions: of what holds, of what is gone, and of the last moment at which one could be judged. */
 
-import { coverOf, detailsOf } from "../../alerts/details.ts";
 import { firingSeverity } from "../../alerts/lifecycle.ts";
 import type { AlertText } from "../../alerts/live-alert.ts";
+import { coverOf, detailsOf } from "../../alerts/texts/details.ts";
 import type { Severity } from "../../domain/alert.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { TemplateFacts } from "../../domain/template-data.ts";

@@ -1,8 +1,8 @@
 /** Alerts about events: of the user's rules, of events that no rule could judge, and of notifications that nobody foresaw. */
 import type { AlertBook } from "../../alerts/alert-book.ts";
-import { eventDetailsOf } from "../../alerts/details.ts";
 import type { NewAlert } from "../../alerts/live-alert.ts";
-import type { Throttles } from "../../alerts/throttles.ts";
+import type { Throttles } from "../../alerts/routing/throttles.ts";
+import { eventDetailsOf } from "../../alerts/texts/details.ts";
 import { type Alert, severityRank } from "../../domain/alert.ts";
 import { type BuiltInRule, blindRule } from "../../domain/built-in.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";

@@ -5,8 +5,8 @@
 
 import { isMap } from "yaml";
 import type { z } from "zod";
-import { remindSettings } from "../../alerts/remind.ts";
-import { routingSettings } from "../../alerts/route.ts";
+import { remindSettings } from "../../alerts/reminders/remind.ts";
+import { routingSettings } from "../../alerts/routing/route.ts";
 import { limitsOf } from "../../domain/limits.ts";
 import { sources } from "../../domain/sources.ts";
 import { parseSubject, type Scope } from "../../domain/subject.ts";

@@ -1,6 +1,6 @@
 /** A parsed and checked file of rule tests, with line numbers. */
-import type { RemindSettings } from "../../alerts/remind.ts";
-import type { Routing } from "../../alerts/route.ts";
+import type { RemindSettings } from "../../alerts/reminders/remind.ts";
+import type { Routing } from "../../alerts/routing/route.ts";
 import type { AlertChange, Ending, Severity } from "../../domain/alert.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { BadQuestion, readClosing, readPrice } from "../../../src/advice/question.ts";
-import { isWrong, parseMatchers } from "../../../src/alerts/match.ts";
+import { isWrong, parseMatchers } from "../../../src/alerts/routing/match.ts";
 import { readCalendar } from "../../../src/channels/rota/calendar.ts";
 import { cronProblem } from "../../../src/collect/calendar.ts";
 import { settingsFromText } from "../../../src/daemon/settings.ts";

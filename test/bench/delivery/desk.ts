@@ -1,8 +1,8 @@
 /** From a notification to a message at a channel's other side: the real watch, history, ingest and outbox, in this process. */
 import path from "node:path";
 import { acknowledgeSettings } from "../../../src/alerts/acknowledge.ts";
-import { remindSettings } from "../../../src/alerts/remind.ts";
-import { routingSettings } from "../../../src/alerts/route.ts";
+import { remindSettings } from "../../../src/alerts/reminders/remind.ts";
+import { routingSettings } from "../../../src/alerts/routing/route.ts";
 import type { Channel } from "../../../src/channels/channel.ts";
 import { channelSettings, createChannel } from "../../../src/channels/registry.ts";
 import { walletEvent } from "../../../src/collect/translate/event.ts";

@@ -43,7 +43,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: lines of context are left out",
-    "src/alerts/details.ts",
+    "src/alerts/texts/details.ts",
     "  const add = (name: string, text: string | null): void => {\n    if (text !== null)",
     '  const add = (name: string, text: string | null): void => {\n    if (text !== null && name !== "Margin ratio")',
   ),
@@ -61,7 +61,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: the end of an alert about a closed position has other figures",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/endings.ts",
     "recovered() : (waiting.before ?? waiting.live.beforeLoss);",
     'recovered() : (waiting.before && { ...waiting.before, description: waiting.before.description.replace(/\\d(?=\\D)/, "$&7") });',
   ),
@@ -91,13 +91,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "alerts: a value that is hardly worse is told of",
-    "src/alerts/remind.ts",
+    "src/alerts/reminders/remind.ts",
     "worsening >= comparedSize(toldValue, falling, worst) * worseBy)",
     "worsening >= comparedSize(toldValue, falling, worst) * worseBy * 0.01)",
   ),
   one(
     "alerts: the title of a message has other figures",
-    "src/alerts/reported.ts",
+    "src/alerts/pending/reported.ts",
     "if (changes.length === 1) return alert.summary;",
     'if (changes.length === 1) return alert.summary.replaceAll(/\\d/g, "7");',
   ),
@@ -133,9 +133,9 @@ const others: readonly Defect[] = [
   ),
   one(
     "collect: streamed changes of accounts wait for the next poll",
-    "src/collect/stream-feed.ts",
-    "if (told === null || noted === null) this.#notedStates.set(key, null);\n    else",
-    "if (told === null || noted === null) this.#notedStates.set(key, null);\n    else if (told.length < 0)",
+    "src/collect/noted-news.ts",
+    "if (told === null || noted === null) this.#states.set(key, null);\n    else",
+    "if (told === null || noted === null) this.#states.set(key, null);\n    else if (told.length < 0)",
   ),
   one(
     "collect: what the stream brings is handed on after three seconds",
@@ -163,7 +163,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a liquidation ends an alert as recovered",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/liquidations.ts",
     "return itsOwn ? ending : null;",
     "return itsOwn && ending === undefined ? ending : null;",
   ),
@@ -241,7 +241,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: a message that failed is not tried again",
-    "src/deliver/channel-queue.ts",
+    "src/deliver/sender.ts",
     'if (result.kind === "retry" && patient) {',
     'if (result.kind === "retry" && patient && attempts > 50) {',
   ),
@@ -271,7 +271,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: what was deleveraged ends as liquidated",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/liquidations.ts",
     'fields.kind === "adl" ? "deleveraged" : "liquidated"',
     'fields.kind === "adl" ? "liquidated" : "liquidated"',
   ),
@@ -289,7 +289,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "alerts: a route inherits no wait for its groups",
-    "src/alerts/route.ts",
+    "src/alerts/routing/route.ts",
     "groupWaitMs: route.groupWait ?? above.groupWaitMs,",
     "groupWaitMs: route.groupWait ?? 120_000,",
   ),
@@ -307,7 +307,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: what adds nothing is told as worse",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/no-data-review.ts",
     "else if (review && wider && rise === 0)",
     "else if (review && rise === 0)",
   ),
@@ -337,13 +337,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: alerts that fire now are listed by another one's number",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/no-data-ends.ts",
     "const { id, severity, summary, textAtMs } = firingAlert(one, nowMs);",
     "const { severity, summary, textAtMs } = firingAlert(one, nowMs), id = 1 + one.alert.id;",
   ),
   one(
     "watch: an old text is listed as that of now",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/no-data-ends.ts",
     "nowMs - textAtMs > recentMs ?",
     "nowMs - textAtMs > 3_600_000 ?",
   ),
@@ -379,21 +379,21 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a reminder of missing data is told again as worse",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/firing-no-data-alerts.ts",
     "noDataAlert.live.onRenewed = (nowMs) =>\n      noDataAlert.reported(this.#extents.of(noDataAlert.state(), nowMs));",
     "noDataAlert.live.onRenewed = () => {};",
   ),
   one(
     "alerts: an alert without a value is not reminded of",
-    "src/alerts/alert-book.ts",
+    "src/alerts/reminders/reminder-times.ts",
     "if (ownMs === null) {",
     "if (ownMs === null || live.alert.value === null) {",
   ),
   one(
     "alerts: nobody is told of a wallet's missing data while another's are told of",
-    "src/alerts/alert-book.ts",
+    "src/alerts/notifications.ts",
     "    const { receivers: owed, called } = this.owe(builder, change, to, null, { voids });",
-    `    const others = [...this.live.values()].filter((one) => one !== live && one.alert.rule === "Blind");
+    `    const others = [...this.#live.values()].filter((one) => one !== live && one.alert.rule === "Blind");
     const hidden = kind === "fired" && live.alert.rule === "Blind" && others.length > 0;
     const { receivers: owed, called } = this.owe(builder, change, hidden ? [] : to, null, { voids });`,
   ),
@@ -411,7 +411,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: an outage that narrowed without word is told as worse with less",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/no-data-review.ts",
     "noDataAlert.narrowed(extent);",
     "noDataAlert.reported(extent);",
   ),
@@ -472,7 +472,7 @@ const others: readonly Defect[] = [
   one(
     "watch: a no-data alert ends while what it listed is missing again",
     "src/alerts/own/no-data.ts",
-    "    if (this.#awaitMissing(noDataAlert, builder)) return false;\n",
+    "    if (this.#reads.awaitMissing(noDataAlert, builder.atMs)) return false;\n",
     "",
   ),
   one(
@@ -519,7 +519,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: a no-data alert that named what was missing falls amid a new silence",
-    "src/alerts/own/no-data.ts",
+    "src/alerts/own/no-data-review.ts",
     "if (unansweredMs > 2 * Math",
     "if (told.silent && unansweredMs > 2 * Math",
   ),
@@ -531,9 +531,9 @@ const others: readonly Defect[] = [
   ),
   one(
     "collect: a streamed price takes back what a poll told after it",
-    "src/collect/stream-feed.ts",
-    "if (this.#notedPrices.get(key) !== prices) this.#notedPrices.delete(key);",
-    "if (this.#notedPrices.get(key) === prices) this.#notedPrices.delete(key);",
+    "src/collect/noted-news.ts",
+    "if (this.#prices.get(key) !== prices) this.#prices.delete(key);",
+    "if (this.#prices.get(key) === prices) this.#prices.delete(key);",
   ),
   one(
     "collect: an inbox that is read stands for those that are not",
@@ -567,13 +567,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: an alert that fires again does not take back a recovery that is not told yet",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/endings.ts",
     "waiting.judgedAs !== judgedAs) continue;",
     "waiting.judgedAs !== judgedAs || alert) continue;",
   ),
   one(
     "watch: a recovery is told while its condition has held again for a part of its `for`",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/endings.ts",
     "return judgedAs !== undefined && this.#isPending(live.alert, judgedAs);",
     "return judgedAs === null && this.#isPending(live.alert, judgedAs);",
   ),
@@ -585,13 +585,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "collect: the first answer that cannot be read is waited for as long as the last one of an outage",
-    "src/collect/scheduler.ts",
+    "src/collect/read-outcomes.ts",
     "job.retries = answersAgain ? 1 : job.retries + 1;",
     "job.retries += answersAgain ? 1 : 1;",
   ),
   one(
     "watch: a recovery for which no word is waited is told as a close",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/endings.ts",
     "else if (!ending.suspicious) this.#settle(builder, waiting, ending.fallback);",
     'else if (!ending.suspicious) this.#settle(builder, waiting, "closed");',
   ),
@@ -639,7 +639,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "alerts: warnings and infos are reminded of as often as critical alerts",
-    "src/alerts/remind.ts",
+    "src/alerts/reminders/remind.ts",
     "const pace = settings[alert.severity satisfies Severity];",
     "const pace = settings.critical;",
   ),

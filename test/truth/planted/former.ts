@@ -54,7 +54,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "the close after a partial liquidation is told as a liquidation",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/liquidations.ts",
     "if (isGone && !waiting.fills.taken && (leftSome ?? this.#isPart(waiting))) return null;",
     "",
   ),
@@ -66,7 +66,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "prices and positions have no share of a scarce budget",
-    "src/exchange/budget.ts",
+    "src/exchange/lanes.ts",
     "[lanes.prices]: 60,\n  [lanes.atRisk]: 60,\n  [lanes.state]: 60,",
     "[lanes.prices]: 0.01,\n  [lanes.atRisk]: 0.01,\n  [lanes.state]: 0.01,",
   ),
@@ -78,9 +78,9 @@ export const former: readonly Defect[] = [
   ),
   one(
     "some reads that fail are told as an exchange that does not answer",
-    "src/alerts/own/no-data.ts",
-    "silence: (nowMs) => (this.#isSilent(nowMs) ? { sinceMs: this.#answeredMs } : null),",
-    "silence: (nowMs) => (this.#isSilent(nowMs) || nowMs > 0 ? { sinceMs: this.#answeredMs } : null),",
+    "src/alerts/own/exchange-silence.ts",
+    "return this.isSilent(nowMs) ? { sinceMs: this.#answeredMs } : null;",
+    "return this.isSilent(nowMs) || nowMs > 0 ? { sinceMs: this.#answeredMs } : null;",
   ),
   one(
     "no data are a warning, whatever is at stake",
@@ -134,12 +134,12 @@ export const former: readonly Defect[] = [
     name: "formerly: a liquidation long after an end is taken as its reason",
     changes: [
       {
-        file: "src/alerts/endings.ts",
+        file: "src/alerts/endings/liquidations.ts",
         from: "const before = happenedMs <= waiting.goneMs + settledAfterMs;",
         to: "const before = happenedMs <= waiting.goneMs + 1e12;",
       },
       {
-        file: "src/alerts/endings.ts",
+        file: "src/alerts/endings/liquidations.ts",
         from: "if (waiting.goneSlot !== undefined && slot > waiting.goneSlot) return null;",
         to: "",
       },
@@ -147,7 +147,7 @@ export const former: readonly Defect[] = [
   },
   one(
     "clocks are taken to agree where a liquidation is set against an alert",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/liquidations.ts",
     "const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;",
     "const itsOwn = before && happenedMs >= waiting.fromMs && happenedMs > toldMs;",
   ),
@@ -171,7 +171,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a position that is liquidated in the slot of its last reading ends as closed",
-    "src/alerts/endings.ts",
+    "src/alerts/endings/liquidations.ts",
     "if (slot < waiting.fromSlot) return null;",
     "if (slot <= waiting.fromSlot) return null;",
   ),
@@ -270,8 +270,8 @@ export const former: readonly Defect[] = [
       },
       {
         file: "src/alerts/own/no-data.ts",
-        from: "    if (noDataAlert.members.size > 0) return false;\n    if (this.#awaitMissing(noDataAlert, builder)) return false;",
-        to: "    if (!noDataAlert.told.silent && (noDataAlert.members.size > 0 || this.#awaitMissing(noDataAlert, builder))) return false;",
+        from: "    if (noDataAlert.members.size > 0) return false;\n    if (this.#reads.awaitMissing(noDataAlert, builder.atMs)) return false;",
+        to: "    if (!noDataAlert.told.silent && (noDataAlert.members.size > 0 || this.#reads.awaitMissing(noDataAlert, builder.atMs))) return false;",
       },
     ],
   },
@@ -316,9 +316,9 @@ export const former: readonly Defect[] = [
   ),
   one(
     "the settings of markets are read every ten minutes",
-    "src/collect/scheduler.ts",
-    "#everyMs(job: Job): number {",
-    '#everyMs(job: Job): number {\n    if (job.collector.source === "marketConfig") return 600_000;',
+    "src/collect/intervals.ts",
+    "everyMs(job: Job): number {",
+    'everyMs(job: Job): number {\n    if (job.collector.source === "marketConfig") return 600_000;',
   ),
   one(
     "histories that explain a change of collateral wait for their turn",
@@ -409,7 +409,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a session that the market list tells of waits for the calendar",
-    "src/engine/market-answers.ts",
+    "src/engine/markets/market-list.ts",
     "before.commodityStatus !== config.commodityStatus)",
     "before.commodityStatus !== config.commodityStatus && builder.atMs < 0)",
   ),
@@ -421,7 +421,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a value that becomes infinite is not told of",
-    "src/alerts/worsening.ts",
+    "src/alerts/reminders/worsening.ts",
     'if (!Number.isFinite(more)) return "worsened";',
     "if (!Number.isFinite(more)) return null;",
   ),
@@ -482,8 +482,8 @@ export const former: readonly Defect[] = [
   one(
     "the alerts of single wallets go on beside the common one",
     "src/alerts/own/no-data.ts",
-    "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(builder, one.live, true);",
-    "for (const one of this.#noDataAlerts) if (one !== carrier) alerts.hold(builder, one.live, false);",
+    "for (const one of this.#noDataAlerts.all) if (one !== carrier) alerts.hold(builder, one.live, true);",
+    "for (const one of this.#noDataAlerts.all) if (one !== carrier) alerts.hold(builder, one.live, false);",
   ),
   one(
     "quiet changes of critical alerts wait for the disk",

@@ -1,0 +1,157 @@
+/** The liquidations and deleveragings that are known, and which of them ended what. */
+
+import type { Alert, Taking } from "../../domain/alert.ts";
+import type { Event } from "../../domain/event.ts";
+import { type AccountRef, accountName } from "../../domain/subject.ts";
+import { settledAfterMs, type WaitingEnding } from "./waiting-ending.ts";
+
+/**
+ * Allowance for the difference between the exchange's clock and ours where a liquidation is set against the life of an
+ * alert.
+ */
+export const clockSlackMs = 60_000;
+/** A position is liquidated in several parts: so many are remembered. */
+const partsKept = 64;
+/** By which a sum of parts may differ from what they are of, as a share of it. */
+const partsRoom = 1e-6;
+
+interface Liquidated {
+  readonly ending: Taking;
+  /** It had a profit and was closed against one of somebody bankrupt. */
+  readonly profited: boolean;
+  readonly happenedMs: number;
+  readonly slot: number;
+  /** A part of the position was left; null: the inbox does not say. */
+  readonly leftSome: boolean | null;
+}
+
+/** The size of a liquidation, in units. */
+interface Part {
+  readonly key: string;
+  readonly slot: number;
+  readonly size: number;
+}
+
+export class Liquidations {
+  /** The newest liquidation of a position, or of anything in an account. Bounded by what is watched. */
+  readonly #liquidated: Map<string, Liquidated>;
+  /** The sizes of the newest liquidations of a position. */
+  readonly #parts: Map<string, readonly Part[]>;
+  /** By rule and subject: the liquidation that ended its last alert. It is not why the next one ends as well. */
+  readonly #toldMs: Map<string, number>;
+
+  /** @param before those of the watch that is replaced at a reload: they go on */
+  constructor(before: Liquidations | undefined) {
+    this.#liquidated = before ? before.#liquidated : new Map();
+    this.#parts = before ? before.#parts : new Map();
+    this.#toldMs = before ? before.#toldMs : new Map();
+  }
+
+  /**
+   * Takes events from before the start, which are not reported again. Events that are no liquidation of ours mean nothing, nor do those
+   * of the future: as the newest, one would hide all that are true.
+   */
+  remember(event: Event, nowMs: number): void {
+    const { kind, key: eventKey, wallet, pdaIndex, subaccount, symbol, happenedMs, slot, fields } = event;
+    if (kind !== "liquidation" || wallet === null || happenedMs > nowMs + clockSlackMs) return;
+    const profited = fields.role === "adl_counterparty";
+    if (profited ? symbol === null : fields.role !== "liquidatee") return;
+    const named = pdaIndex !== null && subaccount !== null;
+    const place = named ? accountName({ wallet, pdaIndex, subaccount }) : wallet;
+    // A position closed at a profit ends no alert of its account.
+    const side = typeof fields.side === "string" ? fields.side : null;
+    const own = keyOf(place, symbol, side);
+    const keys = profited ? [own] : [keyOf(place, null), own];
+    const ending = fields.kind === "adl" ? "deleveraged" : "liquidated";
+    const leftSome = typeof fields.positionClosed === "boolean" ? !fields.positionClosed : null;
+    if (symbol !== null && typeof fields.size === "number") {
+      const others = (this.#parts.get(own) ?? []).filter((part) => part.key !== eventKey);
+      this.#parts.set(own, [...others, { key: eventKey, slot, size: fields.size }].slice(-partsKept));
+    }
+    for (const key of keys) {
+      const known = this.#liquidated.get(key);
+      if (known !== undefined && (known.happenedMs - happenedMs || known.slot - slot) > 0) continue;
+      this.#liquidated.set(key, { ending, profited, happenedMs, slot, leftSome });
+    }
+  }
+
+  /** Takes from history that this alert ended by a liquidation or deleveraging, by what happened then. */
+  rememberEnded({ rule, subject }: Pick<Alert, "rule" | "subject">, happenedMs: number): void {
+    const name = `${rule}\n${subject}`;
+    this.#toldMs.set(name, Math.max(happenedMs, this.#toldMs.get(name) ?? 0));
+  }
+
+  /** True if anything of an account was liquidated since a slot, and since a time, give or take what clocks differ by. */
+  liquidatedSince(account: AccountRef, sinceMs: number, fromSlot: number): boolean {
+    const newest = this.#liquidated.get(keyOf(accountName(account), null));
+    return newest !== undefined && newest.slot >= fromSlot && newest.happenedMs >= sinceMs - clockSlackMs;
+  }
+
+  /** True if the exchange closed a position whole after a slot, as it said. */
+  tookAllSince(account: AccountRef, symbol: string, side: string | null, slot: number): boolean {
+    return [side, null].some((of) => {
+      const newest = this.#liquidated.get(keyOf(accountName(account), symbol, of));
+      return newest?.leftSome === false && newest.slot > slot;
+    });
+  }
+
+  /** The newest of the account's own and of those that named only its wallet, which may have been the account's. */
+  newest(waiting: WaitingEnding): Liquidated | undefined {
+    let newest: Liquidated | undefined;
+    for (const key of keysOf(waiting)) {
+      const one = this.#liquidated.get(key);
+      if (one && (newest === undefined || one.happenedMs > newest.happenedMs)) newest = one;
+    }
+    return newest;
+  }
+
+  /** A liquidation ended what stood when it happened and not after it; the clocks may differ a little. Null: none did. */
+  takingOf(waiting: WaitingEnding): Taking | null {
+    const newest = this.newest(waiting);
+    if (newest === undefined) return null;
+    const { ending, profited, happenedMs, slot, leftSome } = newest;
+    // A condition that held after a liquidation was ended by something else. A reading in its slot may be from before it.
+    if (slot < waiting.fromSlot) return null;
+    // Nor did one end what a state from before it shows as ended.
+    if (waiting.goneSlot !== undefined && slot > waiting.goneSlot) return null;
+    // So did a position of which it left a part, unless the last of it went the same way.
+    const isGone = waiting.symbol !== null && waiting.fallback !== "recovered";
+    if (isGone && !waiting.fills.taken && (leftSome ?? this.#isPart(waiting))) return null;
+    // An alert about the rest of a position of which a part was closed at a profit has recovered by itself.
+    if (profited && waiting.fallback === "recovered") return null;
+    const { rule, subject } = waiting.live.alert;
+    const toldMs = this.#toldMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
+    const before = happenedMs <= waiting.goneMs + settledAfterMs;
+    const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
+    return itsOwn ? ending : null;
+  }
+
+  /** True if all that is known to be liquidated of a position since it was last seen is less than it was. */
+  #isPart(waiting: WaitingEnding): boolean {
+    const { fromSlot, size } = waiting;
+    if (size === undefined) return false;
+    const known = keysOf(waiting)
+      .flatMap((key) => this.#parts.get(key) ?? [])
+      .filter((one) => one.slot >= fromSlot);
+    // More than there was in a state of its slot was taken before that state.
+    const parts = known.filter((one) => one.slot > fromSlot || one.size <= size * (1 + partsRoom));
+    const sum = parts.reduce((total, part) => total + part.size, 0);
+    return known.length > 0 && sum < size * (1 - partsRoom);
+  }
+}
+
+/** The names of liquidations that may be of what it is about: of its account, or of no account that is named. */
+function keysOf({ account, symbol, side }: WaitingEnding): readonly string[] {
+  const sides = symbol === null ? [null] : side === undefined ? [null, "long", "short"] : [null, side];
+  return [accountName(account), account.wallet].flatMap((place) =>
+    sides.map((one) => keyOf(place, symbol, one)),
+  );
+}
+
+/**
+ * @param place a wallet, or one account of it
+ * @param side null: it has none, or nobody says
+ */
+function keyOf(place: string, symbol: string | null, side: string | null = null): string {
+  return `${place} ${symbol?.toUpperCase() ?? ""} ${side ?? ""}`;
+}

@@ -1,0 +1,263 @@
+/**
+ * Notifies of what happens to alerts: records each change, owes word of it, and follows it up with reminders and chains.
+ *
+ * A change is owed to the receivers that the routing names for the alert as it then stands; an ending or a fall to those
+ * who were notified before. What is held (inhibited) is recorded and owed when the hold ends, if it still stands.
+ */
+
+import {
+  type Alert,
+  type AlertChange,
+  type AlertChangeKind,
+  type Severity,
+  severityRank,
+} from "../domain/alert.ts";
+import type { ChangesBuilder } from "../domain/changes-builder.ts";
+import type { Deadlines } from "../domain/deadlines.ts";
+import { AlertChanges, type AlertChangesOptions } from "./alert-changes.ts";
+import type { IncidentsOptions } from "./incidents/incidents.ts";
+import type { LiveAlert } from "./live-alert.ts";
+import { Escalations } from "./reminders/escalations.ts";
+import { waitsUntilMs } from "./reminders/postponement.ts";
+import { withoutAcknowledgement } from "./reminders/quiet.ts";
+import { notifiedWith } from "./reminders/remind.ts";
+import { ReminderTimes } from "./reminders/reminder-times.ts";
+import { AlertRoutes, labelsOf } from "./routing/alert-routes.ts";
+import { Dispatch, type Owed } from "./routing/dispatch.ts";
+import { Holds } from "./routing/holds.ts";
+import type { Inhibitions } from "./routing/inhibit.ts";
+import type { Routing } from "./routing/route.ts";
+
+/** Changes after which the values that were notified before no longer count. */
+export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
+
+export interface NotificationsOptions extends AlertChangesOptions {
+  readonly routing: Routing;
+  readonly incidents: IncidentsOptions;
+  readonly inhibit: Inhibitions;
+  readonly timezone: string;
+  readonly deadlines: Deadlines;
+  /** The changes builder of the tick that runs; reminders come due inside one. */
+  readonly builder: () => ChangesBuilder;
+}
+
+export class Notifications {
+  readonly changes: AlertChanges;
+  readonly holds: Holds;
+  readonly dispatch: Dispatch;
+  readonly escalations: Escalations;
+  readonly reminders: ReminderTimes;
+  readonly #live: ReadonlyMap<number, LiveAlert>;
+  readonly #routes: AlertRoutes;
+  readonly #deadlines: Deadlines;
+  readonly #builder: () => ChangesBuilder;
+
+  /**
+   * @param live the alerts that fire, by their numbers
+   * @param before those of the watch that is replaced at a reload
+   */
+  constructor(
+    options: NotificationsOptions,
+    live: ReadonlyMap<number, LiveAlert>,
+    before: Notifications | undefined,
+  ) {
+    const { deadlines, builder, routing, inhibit, timezone, ids } = options;
+    this.#live = live;
+    this.#deadlines = deadlines;
+    this.#builder = builder;
+    this.#routes = new AlertRoutes(routing);
+    this.changes = new AlertChanges(options, live);
+    this.holds = new Holds({
+      ...{ routing, inhibit, timezone, deadlines, builder },
+      firing: () => this.#firingLabels(),
+      changed: () => this.dispatch.reconsider(),
+    });
+    this.dispatch = new Dispatch(
+      {
+        ...{ routes: this.#routes, builder, holds: this.holds, incidents: options.incidents },
+        nextId: () => ++ids.owed,
+        alert: (id) => live.get(id)?.alert,
+        isFresh: (id, nowMs) => {
+          const one = live.get(id);
+          return one !== undefined && (one.judgedAtMs === nowMs || one.textNow(nowMs) !== null);
+        },
+        waitsUntilMs: (id, nowMs) => {
+          const one = live.get(id);
+          return one === undefined || one.held ? null : waitsUntilMs(one, nowMs);
+        },
+        tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
+      },
+      before?.dispatch,
+    );
+    this.reminders = new ReminderTimes(options.remind, deadlines, this.dispatch, builder);
+    this.escalations = new Escalations(
+      {
+        ...{ deadlines, builder },
+        waitsUntilMs: (id, nowMs) => {
+          const one = live.get(id);
+          return one === undefined ? null : waitsUntilMs(one, nowMs);
+        },
+        escalate: (into, id, event, receivers, words) => this.#escalate(into, id, event, receivers, words),
+      },
+      before?.escalations,
+    );
+  }
+
+  /** @returns those who are owed word now; the others when what holds it ends */
+  owe(
+    builder: ChangesBuilder,
+    change: AlertChange,
+    receivers: Iterable<string>,
+    groupKey: string | null,
+    { voids = false, released = false }: { readonly voids?: boolean; readonly released?: boolean } = {},
+  ): Owed {
+    const remindMs = this.reminders.everyMs(change.alert.severity);
+    return this.dispatch.owe(builder, change, receivers, groupKey, { voids, released, remindMs });
+  }
+
+  /** Records a change of an alert, and owes word of it to those whom it is news to. */
+  record(
+    builder: ChangesBuilder,
+    live: LiveAlert,
+    kind: AlertChangeKind,
+    {
+      happenedMs = null,
+      stands,
+      past = false,
+      voids = false,
+      among,
+    }: {
+      readonly happenedMs?: number | null;
+      readonly stands?: AlertChange["stands"];
+      readonly past?: boolean;
+      /** Its acknowledgement became void. */
+      readonly voids?: boolean;
+      /** Those who are told. Left out: whom it concerns. */
+      readonly among?: readonly string[] | undefined;
+    } = {},
+  ): void {
+    const { details, facts } = live;
+    const change = this.changes.change(
+      builder,
+      live.alert,
+      kind,
+      { details, facts, past },
+      happenedMs,
+      stands,
+    );
+    // Whoever was told that it fires is told that it ended.
+    if (live.held && kind !== "ended") return;
+    const to = among ?? this.#toTell(live, kind);
+    const { receivers: owed, called } = this.owe(builder, change, to, null, { voids });
+    for (const receiver of called) live.calledMs.set(receiver, builder.atMs);
+    if (kind === "ended") {
+      this.escalations.settle(live.alert.id, builder);
+      this.holds.sourceEnded(builder.atMs);
+      return;
+    }
+    if (kind === "fired" || kind === "rose") this.beginChains(live.alert, builder);
+    else if (kind === "fell" && !this.#routes.escalates(live.alert))
+      this.escalations.settle(live.alert.id, builder);
+    for (const receiver of owed) live.told.set(receiver, live.alert.severity);
+    // A quiet change puts no reminder of a critical alert off.
+    if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
+      live.toldAtMs = builder.atMs;
+    live.notified = notifiedWith(live.alert.value, live.notified, beginsAnew.has(kind));
+    if (kind === "fired" || kind === "rose") live.reminders = 0;
+    else if (kind === "reminder") live.reminders++;
+    this.reminders.schedule(live);
+  }
+
+  /** Those whom a change is news to: of an end all who were told of the alert, of a fall those who were told of more. */
+  #toTell(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
+    const { alert, told } = live;
+    if (kind === "ended") return [...told.keys()];
+    if (kind === "fell")
+      return [...told.keys()].filter((one) => newsOf(alert.severity, told.get(one)) === kind);
+    return alert.shadow ? [] : this.#routes.concerned(live);
+  }
+
+  /** A reminder of an alert came due. */
+  readonly remind = (live: LiveAlert): void => {
+    if (live.alert.state !== "firing") return;
+    const builder = this.#builder();
+    const { atMs } = builder;
+    const waitsToMs = waitsUntilMs(live, atMs);
+    if (waitsToMs !== null) {
+      this.#deadlines.set(live, waitsToMs);
+      return;
+    }
+    const due = this.reminders.due(live, atMs);
+    if (due === null) return;
+    // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
+    const lapsed = live.alert.acknowledgedAtMs !== null;
+    if (lapsed) live.alert = withoutAcknowledgement(live.alert);
+    if (lapsed) this.beginChains(live.alert, builder);
+    // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
+    const past = live.renew(atMs);
+    this.record(builder, live, "reminder", { past, voids: lapsed, among: due.among });
+  };
+
+  /** Begins the chains of an alert. */
+  beginChains(alert: Alert, builder: ChangesBuilder): void {
+    if (this.#routes.escalates(alert)) this.escalations.begin(alert, this.#routes.ways(alert), builder);
+    else this.escalations.settle(alert.id, builder);
+  }
+
+  /** Tells the next of a chain. @returns whether the chain goes on */
+  #escalate(
+    builder: ChangesBuilder,
+    alertId: number,
+    event: Alert | null,
+    receivers: readonly string[],
+    words: readonly [string, string],
+  ): boolean {
+    const live = this.#live.get(alertId);
+    const alert = live?.alert ?? event;
+    if (!alert || alert.acknowledgedAtMs !== null) return false;
+    const past = live?.renew(builder.atMs) ?? false;
+    const details = [words, ...(live?.details ?? [])];
+    const told = { details, facts: live?.facts, past };
+    const change = this.changes.change(builder, live?.alert ?? alert, "escalated", told, null);
+    for (const receiver of this.owe(builder, change, receivers, null).receivers)
+      live?.told.set(receiver, live.alert.severity);
+    return true;
+  }
+
+  /** Notifies of an alert that was held and still fires, as it is now: each receiver of what is new to it. */
+  #tellNow(alertId: number, receivers: readonly string[], builder: ChangesBuilder): boolean {
+    const live = this.#live.get(alertId);
+    if (!live || live.held) return false;
+    // Somebody takes care of it.
+    if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
+    const past = live.renew(builder.atMs);
+    const { alert, details, facts } = live;
+    const kinds = Map.groupBy(receivers, (receiver) => newsOf(alert.severity, live.told.get(receiver)));
+    for (const [kind, some] of kinds) {
+      const change = this.changes.change(builder, alert, kind, { details, facts, past }, null);
+      const { receivers: owed, called } = this.owe(builder, change, some, null, { released: true });
+      for (const receiver of owed) live.told.set(receiver, alert.severity);
+      for (const receiver of called) live.calledMs.set(receiver, builder.atMs);
+    }
+    live.toldAtMs = builder.atMs;
+    live.notified = notifiedWith(
+      alert.value,
+      live.notified,
+      [...kinds.keys()].some((kind) => beginsAnew.has(kind)),
+    );
+    this.reminders.schedule(live);
+    return true;
+  }
+
+  *#firingLabels(): Iterable<readonly [number, Readonly<Record<string, string>>]> {
+    for (const { alert, held } of this.#live.values())
+      if (!held && !alert.shadow) yield [alert.id, labelsOf(alert)] as const;
+  }
+}
+
+/** The change that tells of a level. @param told the level that was told last; undefined: none was */
+function newsOf(severity: Severity, told: Severity | undefined): AlertChangeKind {
+  if (told === undefined) return "fired";
+  const rises = severityRank[severity] - severityRank[told];
+  return rises > 0 ? "rose" : rises < 0 ? "fell" : "reminder";
+}

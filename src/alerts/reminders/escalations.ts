@@ -1,0 +1,167 @@
+/**
+ * Chains of receivers: whoever is next hears of an alert that nobody acknowledged in time. Events escalate as well, until a
+ * person settles them. Kept in history, so that a restart forgets no chain.
+ */
+
+import { z } from "zod";
+import type { Alert } from "../../domain/alert.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { Deadlines, Due } from "../../domain/deadlines.ts";
+import { formatDurationMs } from "../../domain/duration.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import type { Escalation, Way } from "../routing/route.ts";
+
+interface Chain extends Due {
+  readonly alertId: number;
+  /** The event that it is about: that is over, and only here until somebody settles it. Null: an alert that fires. */
+  readonly event: Alert | null;
+  readonly sinceMs: number;
+  readonly steps: readonly Escalation[];
+  /** The next step. */
+  next: number;
+}
+
+type Kept = Pick<Chain, "sinceMs" | "steps" | "next">;
+
+export interface EscalationsOptions {
+  readonly deadlines: Deadlines;
+  readonly builder: () => ChangesBuilder;
+  /** The time until which the next step waits for what is known of its alert, ms; null: it does not wait. */
+  readonly waitsUntilMs: (alertId: number, nowMs: number) => number | null;
+  /** Tells the next receivers; false where nobody needs to be told any more. */
+  readonly escalate: (
+    builder: ChangesBuilder,
+    alertId: number,
+    event: Alert | null,
+    receivers: readonly string[],
+    words: readonly [string, string],
+  ) => boolean;
+}
+
+/** By alert. */
+export const keptChain: KeptKind<Kept, number> = new KeptKind(
+  "escalation/{}",
+  z.object({
+    sinceMs: keptNumber,
+    steps: z.array(z.object({ afterMs: keptNumber, receivers: z.array(z.string()) })),
+    next: keptNumber,
+  }),
+);
+
+/** Ways that have a step from the same route above them take it once. */
+function stepsOf(ways: readonly Way[]): readonly Escalation[] {
+  const receivers = new Map<number, Set<string>>();
+  for (const { escalate } of ways)
+    for (const step of escalate)
+      receivers.set(step.afterMs, new Set([...(receivers.get(step.afterMs) ?? []), ...step.receivers]));
+  return [...receivers]
+    .map(([afterMs, names]) => ({ afterMs, receivers: [...names] }))
+    .sort((a, b) => a.afterMs - b.afterMs);
+}
+
+export class Escalations {
+  readonly #options: EscalationsOptions;
+  readonly #chains = new Map<number, Chain>();
+  /** Those before a reload, until they are taken over. */
+  #former: ReadonlyMap<number, Chain>;
+
+  /** @param before those of the watch that is replaced at a reload */
+  constructor(options: EscalationsOptions, before: Escalations | undefined) {
+    this.#options = options;
+    this.#former = before ? before.#chains : new Map();
+  }
+
+  /** Numbers of the alerts whose chains run, in their order. */
+  static idsIn(keep: KeptValues): readonly number[] {
+    return keptChain
+      .keys(keep)
+      .map(Number)
+      .sort((a, b) => a - b);
+  }
+
+  /** @param events those whose chains may run */
+  restore(keep: KeptValues, events: readonly Alert[]): void {
+    const byId = new Map(events.map((event) => [event.id, event]));
+    for (const id of Escalations.idsIn(keep)) {
+      const kept = keptChain.get(keep, id)!;
+      this.#run(id, byId.get(id) ?? null, kept, this.#former.get(id)?.order);
+    }
+    this.#former = new Map();
+  }
+
+  /** An alert began or rose: its chains begin, anew where they ran. */
+  begin(alert: Alert, ways: readonly Way[], builder: ChangesBuilder): void {
+    const steps = stepsOf(ways);
+    if (steps.length === 0) {
+      this.settle(alert.id, builder);
+      return;
+    }
+    this.#keep(
+      this.#run(alert.id, alert.event ? alert : null, { sinceMs: builder.atMs, steps, next: 0 }),
+      builder,
+    );
+  }
+
+  /** Somebody takes care of it, or it is over. */
+  settle(alertId: number, builder: ChangesBuilder): void {
+    const chain = this.#chains.get(alertId);
+    if (!chain) return;
+    this.#options.deadlines.cancel(chain);
+    this.#chains.delete(alertId);
+    keptChain.drop(alertId, builder);
+  }
+
+  /** The next step of a chain that waited is due at its own time. */
+  hasten(alertId: number): void {
+    const chain = this.#chains.get(alertId);
+    if (chain) this.#schedule(chain);
+  }
+
+  #run(alertId: number, event: Alert | null, { sinceMs, steps, next }: Kept, order?: number): Chain {
+    const known = this.#chains.get(alertId);
+    if (known) this.#options.deadlines.cancel(known);
+    const chain: Chain = {
+      alertId,
+      event,
+      sinceMs,
+      steps,
+      next,
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
+      order,
+      onDue: (nowMs) => this.#due(chain, nowMs),
+    };
+    this.#chains.set(alertId, chain);
+    this.#schedule(chain);
+    return chain;
+  }
+
+  #due(chain: Chain, nowMs: number): void {
+    if (this.#chains.get(chain.alertId) !== chain) return;
+    const waitsUntilMs = this.#options.waitsUntilMs(chain.alertId, nowMs);
+    if (waitsUntilMs !== null) {
+      this.#options.deadlines.set(chain, waitsUntilMs);
+      return;
+    }
+    const builder = this.#options.builder();
+    const step = chain.steps[chain.next]!;
+    const words = ["Nobody answered", `for ${formatDurationMs(nowMs - chain.sinceMs)}`] as const;
+    const goesOn = this.#options.escalate(builder, chain.alertId, chain.event, step.receivers, words);
+    chain.next++;
+    if (!goesOn || chain.next >= chain.steps.length) {
+      this.settle(chain.alertId, builder);
+      return;
+    }
+    this.#schedule(chain);
+    this.#keep(chain, builder);
+  }
+
+  #schedule(chain: Chain): void {
+    this.#options.deadlines.set(chain, chain.sinceMs + chain.steps[chain.next]!.afterMs);
+  }
+
+  #keep({ alertId, sinceMs, steps, next }: Chain, builder: ChangesBuilder): void {
+    keptChain.put(alertId, { sinceMs, steps, next }, builder);
+  }
+}

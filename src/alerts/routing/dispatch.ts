@@ -1,0 +1,300 @@
+/**
+ * Decides who is notified of a change, and when: by the routes, in groups, unless something holds it.
+ *
+ *   change ──routes──► receivers ──held?──yes──► kept until nothing holds it any more
+ *                                   └──no──► owed: of an incident, when that says (alerts/incidents/); else released with
+ *                                            its group: urgent at once, other things after groupWait, and not before
+ *                                            groupInterval after what left of the group before
+ *
+ * What is held is never dropped: an event is told when the hold ends; an alert as it stands then, if it still fires or whoever
+ * was told of it has to hear that it is over.
+ */
+
+import type { Alert, AlertChange, Severity } from "../../domain/alert.ts";
+import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { OwedItem } from "../../domain/delivery.ts";
+import type { KeptValues } from "../../domain/kept.ts";
+import { Incidents, type IncidentsOptions, type Placed } from "../incidents/incidents.ts";
+import { type AlertRoutes, type Labelled, labelsOf, wayTo } from "./alert-routes.ts";
+import { Groups, isUrgent } from "./group.ts";
+import { type Held, HeldNotifications } from "./held-notifications.ts";
+import type { Holdable, Holds } from "./holds.ts";
+import type { Labels } from "./match.ts";
+import { groupKeyOf, type Way, waysFor } from "./route.ts";
+
+/** The receivers who are owed word of a change now. */
+export interface Owed {
+  readonly receivers: readonly string[];
+  /** Those of them who are called by it: for the others it is quiet. */
+  readonly called: readonly string[];
+}
+
+/** The facts about a change that incidents ask for. */
+export interface OweOptions {
+  /** An acknowledgement became void by it. */
+  readonly voids: boolean;
+  /** It was held until now. */
+  readonly released: boolean;
+  /** The interval of reminders at its level, ms; infinite: there are none. */
+  readonly remindMs: number;
+}
+
+export interface DispatchOptions {
+  readonly incidents: IncidentsOptions;
+  readonly routes: AlertRoutes;
+  readonly holds: Holds;
+  readonly builder: () => ChangesBuilder;
+  /** The next number of an owed item. */
+  readonly nextId: () => number;
+  /** True if an alert that fires can be judged now. */
+  readonly isFresh: (alertId: number, nowMs: number) => boolean;
+  /** The time until which what is due about an alert that fires waits, ms; null: it does not wait. */
+  readonly waitsUntilMs: (alertId: number, nowMs: number) => number | null;
+  /** An alert that fires, by its number. */
+  readonly alert: (alertId: number) => Alert | undefined;
+  /** Tells of an alert as it stands; false where it fires no longer. */
+  readonly tellNow: (alertId: number, receivers: readonly string[], builder: ChangesBuilder) => boolean;
+}
+
+/** The reason for a notification that nothing holds any more, and that waits. */
+const waits = "its condition is gone, or was not judged since the start";
+export class Dispatch {
+  readonly routes: AlertRoutes;
+  readonly #options: DispatchOptions;
+  readonly #groups: Groups;
+  readonly #held = new HeldNotifications();
+  readonly #incidents: Incidents;
+
+  /** @param before that of the watch which is replaced at a reload: its groups go on */
+  constructor(options: DispatchOptions, before?: Dispatch) {
+    this.#options = options;
+    this.routes = options.routes;
+    this.#groups = new Groups(before ? before.#groups : undefined);
+    this.#incidents = new Incidents(options.incidents, before ? before.#incidents : undefined);
+  }
+
+  /** The held notifications in the order in which their alerts fired. */
+  get held(): readonly Held[] {
+    return this.#held.all;
+  }
+
+  restore(keep: KeptValues): void {
+    this.#incidents.restore(keep);
+    this.#groups.restore(keep);
+    this.#held.restore(keep, this.routes.routing);
+  }
+
+  /**
+   * Owes word of a change.
+   * @param groupKey of what leaves together by another reason (a throttle); null: by its incident or its route
+   * @returns those who are owed word now, and those who are called by it; the others of `to` are when what holds it ends, or never,
+   * where their incident was reported just before
+   */
+  owe(
+    builder: ChangesBuilder,
+    change: AlertChange,
+    to: Iterable<string>,
+    groupKey: string | null,
+    options: OweOptions,
+  ): Owed {
+    const { alert } = change;
+    if (alert.shadow) return { receivers: [], called: [] };
+    const labels = labelsOf(alert);
+    const ways = waysFor(this.routes.routing, labels);
+    const owed: string[] = [];
+    const held: string[] = [];
+    let why = "";
+    const called: string[] = [];
+    for (const receiver of to) {
+      const way = wayTo(receiver, ways);
+      const reason = this.#options.holds.why(
+        {
+          labels,
+          severity: alert.severity,
+          event: alert.event,
+          alertId: alert.id,
+          fresh: () => alert.state === "ended" || this.#options.isFresh(alert.id, builder.atMs),
+        },
+        way,
+        builder.atMs,
+      );
+      if (reason !== null) {
+        held.push(receiver);
+        why = reason;
+        this.#incidents.noteHeld(alert, receiver);
+        continue;
+      }
+      const placed =
+        groupKey === null
+          ? this.#incidents.place({
+              ...{ change, receiver, way, labels, ...options, nowMs: builder.atMs },
+              isHeld: (id) => this.#isHeld(id, way, builder.atMs),
+            })
+          : null;
+      if (placed?.leaves === null) continue;
+      owed.push(receiver);
+      if (placed === null || placed.leaves === "alone" || !placed.leaves.quiet) called.push(receiver);
+      this.#push(builder, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
+    }
+    if (change.kind === "ended") this.#incidents.over(alert);
+    if (held.length > 0) this.#held.hold(builder, change, labels, held, why);
+    else if (alert.state === "ended" && !alert.event) this.#held.drop(alert.id, builder);
+    else if (owed.length > 0) this.#held.relieve(alert.id, owed, builder);
+    return { receivers: owed, called };
+  }
+
+  /** The reasons that would hold a notification of an alert like this now, each reason once; asking changes nothing. */
+  whyHeld(
+    alert: Labelled & { readonly id: number; readonly severity: Severity },
+    nowMs: number,
+  ): readonly string[] {
+    const of = this.#holdable(alert, nowMs);
+    const reasons = this.routes.ways(alert).map((way) => this.#options.holds.why(of, way, nowMs));
+    return [...new Set(reasons.flatMap((why) => why ?? []))];
+  }
+
+  /** The times at which the incidents of a critical alert were last reported to each of these, ms; null: it is told by itself. */
+  notifiedMs(alertId: number, receivers: readonly string[], nowMs: number): readonly (number | null)[] {
+    return this.#incidents.notifiedMs(alertId, receivers, nowMs);
+  }
+
+  /** Adds what history is to keep of incidents to changes that are complete. */
+  keepIncidents(builder: ChangesBuilder): void {
+    builder.changes.keep.push(...this.#incidents.unkept());
+  }
+
+  /** Returns true if a notification of this alert is held. */
+  holds(alertId: number): boolean {
+    return this.#held.has(alertId);
+  }
+
+  /** Releases what is held no longer. */
+  reconsider(): void {
+    const builder = this.#options.builder();
+    const { holds, isFresh, waitsUntilMs, tellNow, routes } = this.#options;
+    for (const held of this.held) {
+      const { alertId, labels, severity, event, receivers, over } = held;
+      const ways = waysFor(routes.routing, labels);
+      const fresh = () => over || isFresh(alertId, builder.atMs);
+      const of = { labels, severity, event, alertId, fresh };
+      const free = receivers.filter((one) => holds.why(of, wayTo(one, ways), builder.atMs) === null);
+      if (free.length === 0) continue;
+      const waitMs = event || over ? null : waitsUntilMs(alertId, builder.atMs);
+      if (waitMs !== null) {
+        holds.wakeAt(waitMs, builder.atMs);
+        if (held.why !== waits) this.#held.keep({ ...held, why: waits }, builder);
+        continue;
+      }
+      const left = receivers.filter((one) => !free.includes(one));
+      if (left.length === 0) this.#held.drop(alertId, builder);
+      else this.#held.keep({ ...held, receivers: left }, builder);
+      if (!event && !over) {
+        tellNow(alertId, free, builder);
+        continue;
+      }
+      for (const receiver of free) {
+        const way = wayTo(receiver, ways);
+        const groupKey = event ? `held/${way.path.join(".")}/${builder.atMs}` : null;
+        const placed = over ? this.#placeEnd(held, receiver, way, builder) : null;
+        this.#push(
+          builder,
+          held.changeId,
+          { id: alertId, severity },
+          false,
+          receiver,
+          way,
+          labels,
+          groupKey,
+          placed,
+        );
+      }
+    }
+  }
+
+  /** The place of an end that was held. */
+  #placeEnd(
+    { alertId, severity, labels, ending }: Held,
+    receiver: string,
+    way: Way,
+    builder: ChangesBuilder,
+  ): Placed | null {
+    const { rule = "", subject = "" } = labels;
+    const alert = {
+      ...{ id: alertId, rule, subject, severity, event: false, value: null, acknowledgedAtMs: null },
+      ending: ending ?? null,
+    };
+    const change = { kind: "ended", alert } as const;
+    const released = { voids: false, released: true, remindMs: Number.POSITIVE_INFINITY };
+    return this.#incidents.place({
+      ...{ change, receiver, way, labels, ...released, nowMs: builder.atMs },
+      isHeld: (id) => this.#isHeld(id, way, builder.atMs),
+    });
+  }
+
+  /** Returns true if word of an alert that fires would be held now. */
+  #isHeld(alertId: number, way: Way, nowMs: number): boolean {
+    const alert = this.#options.alert(alertId);
+    return alert !== undefined && this.#options.holds.why(this.#holdable(alert, nowMs), way, nowMs) !== null;
+  }
+
+  #holdable(alert: Labelled & { readonly id: number; readonly severity: Severity }, nowMs: number): Holdable {
+    return {
+      labels: labelsOf(alert),
+      severity: alert.severity,
+      event: false,
+      alertId: alert.id,
+      fresh: () => this.#options.isFresh(alert.id, nowMs),
+    };
+  }
+
+  #push(
+    builder: ChangesBuilder,
+    changeId: number,
+    { id, severity }: { readonly id: number; readonly severity: Severity },
+    urgent: boolean,
+    receiver: string,
+    way: Way,
+    labels: Labels,
+    groupKey: string | null,
+    placed: Placed | null,
+  ): void {
+    if (placed !== null && placed.leaves !== "alone" && placed.leaves !== null) {
+      this.#pushAt(builder, changeId, { id, severity }, receiver, placed.groupKey, placed.leaves, placed);
+      return;
+    }
+    const key = groupKey ?? groupKeyOf(way, labels);
+    const releaseAtMs =
+      groupKey === null ? this.#groups.release(`${receiver}\n${key}`, way, urgent, builder) : builder.atMs;
+    const leaves = { atMs: releaseAtMs, quiet: false };
+    this.#pushAt(builder, changeId, { id, severity }, receiver, key, leaves, placed);
+  }
+
+  #pushAt(
+    builder: ChangesBuilder,
+    changeId: number,
+    { id, severity }: { readonly id: number; readonly severity: Severity },
+    receiver: string,
+    groupKey: string,
+    leaves: { readonly atMs: number; readonly quiet: boolean },
+    incident: Placed | null,
+  ): void {
+    if (this.#groups.sweep(builder)) this.#incidents.sweep(builder.atMs);
+    const item: OwedItem = {
+      id: this.#options.nextId(),
+      changeId,
+      alertId: id,
+      receiver,
+      severity,
+      owedAtMs: builder.atMs,
+      groupKey,
+      ...(leaves.atMs > builder.atMs ? { releaseAtMs: leaves.atMs } : {}),
+      ...(leaves.quiet ? { quiet: true as const } : {}),
+      ...(incident?.leaves === "alone" ? { incident: incident.groupKey } : {}),
+      ...(typeof incident?.distance === "number" ? { distance: incident.distance } : {}),
+      ...this.#incidents.onCall(receiver, id),
+      status: "owed",
+      messageId: null,
+    };
+    builder.changes.owed.push(item);
+  }
+}

@@ -1,0 +1,13 @@
+/** Silences: what a person does not want to hear of for a while. They hold messages; they drop none. Pure. */
+import type { Severity } from "../../domain/alert.ts";
+import type { Silence } from "../../domain/silence.ts";
+import { covers } from "../reminders/quiet.ts";
+import { type Labels, matches } from "./match.ts";
+
+export function isActive(silence: Silence, nowMs: number): boolean {
+  return silence.startsMs <= nowMs && nowMs < silence.endsMs;
+}
+
+export function silences(silence: Silence, labels: Labels, severity: Severity, nowMs: number): boolean {
+  return isActive(silence, nowMs) && covers(silence.upTo, severity) && matches(silence.match, labels);
+}

@@ -1,0 +1,360 @@
+/** One book: what its members hold together, kept as sums and written as facts. */
+import type { Event } from "../../domain/event.ts";
+import type { Source } from "../../domain/sources.ts";
+import { rulesOf } from "../../evaluate/conditions/subject-rules.ts";
+import type { ConditionRule, Facts } from "../../rules/index.ts";
+import { Least } from "../../state/aggregates/least.ts";
+import {
+  type Holding,
+  noteSeen,
+  type Share,
+  type SharedSource,
+  type SummedField,
+  seenWhole,
+  sharedSources,
+  summedFields,
+  unitScale,
+  usdScale,
+} from "../../state/aggregates/shares.ts";
+import type { Doubt } from "../../state/profit/profit-doubt.ts";
+import type { SubjectNode } from "../../state/subjects.ts";
+import type { WalletEntry } from "../../state/wallets/wallets.ts";
+import type { WatchedWallet } from "../../state/wallets/watched.ts";
+import type { World } from "../../state/world.ts";
+import { type BookSubject, type Label, nameOf } from "./book-members.ts";
+
+/** These sources belong to wallets. For any other nobody's silence is the cause. */
+const ofWallets: ReadonlySet<Source> = new Set(["traderState", "collateral", "fills", "funding"]);
+
+/** One market of a book, or all that it counts. */
+class Sum {
+  net = 0;
+  gross = 0;
+  size = 0;
+  unvalued = 0;
+  unsized = 0;
+
+  add(held: Holding, sign: 1 | -1): void {
+    this.net += sign * held.net;
+    this.gross += sign * held.gross;
+    this.size += sign * held.size;
+    this.unvalued += sign * held.unvalued;
+    this.unsized += sign * held.unsized;
+  }
+}
+
+export class Book implements Doubt {
+  #rule: ConditionRule;
+  readonly #label: Label | null;
+  readonly #world: World;
+  readonly #shareOf: (wallet: string) => Share | undefined;
+  /** Members and their places. */
+  readonly #places: ReadonlyMap<string, number>;
+  readonly #names: readonly string[];
+  readonly #symbols: ReadonlySet<string> | null;
+  readonly #all = new Sum();
+  readonly #bySymbol = new Map<string, Sum>();
+  /** The time at which each source last reported on each member, ms. */
+  readonly #seen: Readonly<Record<SharedSource, Least>>;
+  /** Margin ratios count negative here, so that the worst is the least. */
+  readonly #ratio: Least;
+  readonly #move: Least;
+  readonly #adverse: Least;
+  #startedMs = 0;
+  #equity = 0;
+  #pnlToday = 0;
+  #inToday = 0;
+  #outToday = 0;
+  /** Members whose profit of the day is not known. */
+  #untold = 0;
+  readonly #sums: Record<SummedField, number> = { netDeposits: 0, feesToday: 0, fundingToday: 0 };
+  /** Members of which these are not known. */
+  readonly #unsummed: Record<SummedField, number> = { netDeposits: 0, feesToday: 0, fundingToday: 0 };
+  /** Members whose account figures are not known. */
+  #unassessed = 0;
+  /** Ages are those of all members: the same for each of its subjects. */
+  readonly #seenMs: Facts["seenMs"] = {};
+  /** Looks at figures that are the same for all of its markets: each answer is one about all of them. */
+  readonly #sharedRead: boolean;
+  /** Markets of which something changed since they were written. */
+  readonly #touched = new Set<string>();
+  /** By market; "" is the one over all. */
+  readonly #nodes = new Map<string, SubjectNode>();
+
+  constructor(
+    rule: ConditionRule,
+    label: Label | null,
+    members: readonly WatchedWallet[],
+    world: World,
+    shareOf: (wallet: string) => Share | undefined,
+  ) {
+    this.#rule = rule;
+    this.#label = label;
+    this.#world = world;
+    this.#shareOf = shareOf;
+    this.#names = members.map(({ name }) => name);
+    this.#places = new Map(this.#names.map((name, index) => [name, index]));
+    const { symbol } = rule.select;
+    this.#symbols = symbol && new Set(symbol.map((one) => one.toUpperCase()));
+    this.#sharedRead =
+      rule.reads.some((read) => read.scope === "book" && !ofMarkets.has(read.field)) ||
+      rule.windows.some(({ path }) => path.kind === "event");
+    const least = () => new Least(members.length);
+    this.#seen = {
+      traderState: least(),
+      markets: least(),
+      marketConfig: least(),
+      collateral: least(),
+      fills: least(),
+      funding: least(),
+    };
+    this.#ratio = least();
+    this.#move = least();
+    this.#adverse = least();
+    for (const source of sharedSources)
+      for (const index of this.#names.keys()) this.#seen[source].set(index, Number.NEGATIVE_INFINITY);
+  }
+
+  isOf({ rule, label }: BookSubject): boolean {
+    return this.#rule.name === rule && this.#label?.value === label?.value;
+  }
+
+  get inUsd(): number {
+    return this.#inToday / usdScale;
+  }
+
+  get outUsd(): number {
+    return this.#outToday / usdScale;
+  }
+
+  /** True unless all of it cancels out: money that left one wallet may have come into another. */
+  get #isOpen(): boolean {
+    return this.#inToday + this.#outToday !== 0;
+  }
+
+  /** The doubt about the profit of today; null: there is none. */
+  get doubt(): Doubt | null {
+    return this.#isOpen ? this : null;
+  }
+
+  assume(high: boolean): void {
+    if (this.#untold > 0) return;
+    const pnlToday = (this.#pnlToday - (high ? this.#outToday : this.#inToday)) / usdScale;
+    for (const { facts } of this.#nodes.values()) facts.values.pnlToday = pnlToday;
+  }
+
+  leave(): void {
+    for (const { facts } of this.#nodes.values()) delete facts.values.pnlToday;
+  }
+
+  get name(): string {
+    return nameOf(this.#rule, this.#label);
+  }
+
+  /** True if it is the book of this rule, too; it is judged by it then. */
+  goesOn(rule: ConditionRule, names: readonly string[]): boolean {
+    const same = rule.fingerprint === this.#rule.fingerprint && names.join("\n") === this.#names.join("\n");
+    if (same) this.#rule = rule;
+    return same;
+  }
+
+  get nodes(): Iterable<SubjectNode> {
+    return this.#nodes.values();
+  }
+
+  get members(): readonly string[] {
+    return this.#names;
+  }
+
+  /** Returns true for an event of a member, in the markets that the subject counts; flows are of no market. */
+  covers({ subject }: SubjectNode, { wallet, symbol }: Event): boolean {
+    if (wallet === null || !this.has(wallet) || subject.scope !== "book") return false;
+    const market = symbol?.toUpperCase();
+    if (subject.symbol !== null) return market === subject.symbol.toUpperCase();
+    return market === undefined || (this.#symbols?.has(market) ?? true);
+  }
+
+  has(wallet: string): boolean {
+    return this.#places.has(wallet);
+  }
+
+  /** True if each member was read lately: an older reading is no sample of now. */
+  isFresh(nowMs: number): boolean {
+    return nowMs - this.#seen.traderState.value <= this.#rule.staleAfterMs.traderState;
+  }
+
+  start(standing: readonly string[], atMs: number): void {
+    this.#startedMs = atMs;
+    if (this.#rule.by !== "market") this.#node("");
+    else {
+      const prefix = `book/${this.#rule.name}/`;
+      for (const name of standing) if (name.startsWith(prefix)) this.#node(name.slice(prefix.length));
+    }
+    this.writeAll();
+  }
+
+  take(entry: WalletEntry, before: Share | undefined, share: Share): void {
+    const index = this.#places.get(entry.wallet.name)!;
+    if (before) this.#add(before, -1);
+    this.#add(share, 1);
+    for (const source of sharedSources) this.#seen[source].set(index, seenWhole(this.#world, entry, source));
+    const known = !Number.isNaN(share.equity);
+    this.#ratio.set(index, known ? -share.marginRatio : Number.POSITIVE_INFINITY);
+    this.#move.set(index, known ? share.moveToLiquidation : Number.POSITIVE_INFINITY);
+    this.#adverse.set(index, known ? share.adverseMoveToLiquidation : Number.POSITIVE_INFINITY);
+  }
+
+  #add(share: Share, sign: 1 | -1): void {
+    if (Number.isNaN(share.equity)) this.#unassessed += sign;
+    else this.#equity += sign * share.equity;
+    if (Number.isNaN(share.pnlToday)) this.#untold += sign;
+    else {
+      this.#pnlToday += sign * share.pnlToday;
+      this.#inToday += sign * share.inToday;
+      this.#outToday += sign * share.outToday;
+    }
+    for (const field of summedFields) {
+      const amount = share.sums[field];
+      if (Number.isNaN(amount)) this.#unsummed[field] += sign;
+      else this.#sums[field] += sign * amount;
+    }
+    for (const [symbol, held] of share.bySymbol) {
+      if (this.#symbols?.has(symbol) === false) continue;
+      this.#touched.add(symbol);
+      this.#all.add(held, sign);
+      if (this.#rule.by !== "market") continue;
+      let sum = this.#bySymbol.get(symbol);
+      if (!sum) {
+        sum = new Sum();
+        this.#bySymbol.set(symbol, sum);
+      }
+      sum.add(held, sign);
+      this.#node(symbol);
+    }
+  }
+
+  /** Made once; a market that nobody holds any more is a book of nothing. */
+  #node(symbol: string): void {
+    if (this.#nodes.has(symbol)) return;
+    // Before all were read nobody can say that something came about just now.
+    const first = this.#seen.traderState.value === Number.NEGATIVE_INFINITY;
+    const subject = {
+      scope: "book",
+      rule: this.#rule.name,
+      symbol: symbol === "" ? null : symbol,
+      ...(this.#label === null ? {} : { label: this.#label }),
+    } as const;
+    const silent = (source: Source, sinceMs: number): readonly string[] =>
+      ofWallets.has(source)
+        ? this.#seen[source as SharedSource].below(sinceMs).map((index) => this.#names[index]!)
+        : [];
+    this.#nodes.set(
+      symbol,
+      this.#world.aggregateNode(
+        subject,
+        { values: {}, seenMs: this.#seenMs, silent, untold: (field) => this.#untoldOf(field) },
+        first,
+      ),
+    );
+  }
+
+  /** The members whose part of a figure is not known. */
+  #untoldOf(field: string): readonly string[] {
+    const partOf = ({ sums, pnlToday, equity }: Share): number => {
+      const summed = summedFields.find((one) => one === field);
+      if (summed !== undefined) return sums[summed];
+      if (field === "pnlToday") return pnlToday;
+      return ofAccounts.some((one) => one === field) ? equity : 0;
+    };
+    return this.#names.filter((name) => {
+      const share = this.#shareOf(name);
+      return share !== undefined && Number.isNaN(partOf(share));
+    });
+  }
+
+  /** Brings the facts that rules see up to date. @returns the subjects about which something is new */
+  write(): Iterable<SubjectNode> {
+    if (this.#rule.by !== "market" || this.#sharedRead) {
+      this.writeAll();
+      return this.#nodes.values();
+    }
+    const written: SubjectNode[] = [];
+    this.#age();
+    for (const [symbol, node] of this.#nodes) {
+      // What could not be judged may be able to now, whosever answer it is.
+      const waits = rulesOf(node).instances.some((instance) => instance.unknown !== null);
+      if (!waits && !this.#touched.has(symbol)) continue;
+      this.#writeNode(symbol, node);
+      written.push(node);
+    }
+    this.#touched.clear();
+    return written;
+  }
+
+  writeAll(): void {
+    this.#age();
+    for (const [symbol, node] of this.#nodes) this.#writeNode(symbol, node);
+    this.#touched.clear();
+  }
+
+  #age(): void {
+    for (const source of sharedSources) noteSeen(this.#seenMs, source, this.#seen[source].value);
+  }
+
+  #writeNode(symbol: string, { facts }: SubjectNode): void {
+    const { values, seenMs } = facts;
+    const sum = symbol === "" ? this.#all : (this.#bySymbol.get(symbol) ?? nothing);
+    values.wallets = this.#names.length;
+    values.label = this.#label?.value ?? "";
+    // As the field says it: since when its wallets are asked.
+    values.staleWallets = this.#startedMs;
+    if (seenMs.traderState === undefined) {
+      // Of a wallet that was not read yet nobody can say that it holds nothing.
+      for (const field of summed) delete values[field];
+      return;
+    }
+    if (sum.unvalued > 0) {
+      delete values.netNotional;
+      delete values.grossNotional;
+    } else {
+      values.netNotional = sum.net / usdScale;
+      values.grossNotional = sum.gross / usdScale;
+    }
+    const oneMarket = symbol !== "" || this.#symbols?.size === 1;
+    if (oneMarket && sum.unsized === 0) values.netSize = sum.size / unitScale;
+    else if ("netSize" in values) delete values.netSize;
+    if (this.#untold > 0 || this.#isOpen) delete values.pnlToday;
+    else values.pnlToday = this.#pnlToday / usdScale;
+    for (const field of summedFields) {
+      if (this.#unsummed[field] > 0) delete values[field];
+      else values[field] = this.#sums[field] / usdScale;
+    }
+    if (this.#unassessed > 0) {
+      for (const field of ofAccounts) delete values[field];
+    } else {
+      values.equity = this.#equity / usdScale;
+      // Adding 0 turns −0 into 0.
+      values.worstMarginRatio = -this.#ratio.value + 0;
+      values.moveToLiquidation = this.#move.value;
+      values.adverseMoveToLiquidation = this.#adverse.value;
+    }
+  }
+}
+
+/** Figures of one market; the others are of the wallets as a whole. */
+const ofMarkets: ReadonlySet<string> = new Set([
+  ...["netNotional", "grossNotional", "netSize", "wallets", "label"],
+]);
+
+const nothing = new Sum();
+
+const ofAccounts = ["equity", "worstMarginRatio", "moveToLiquidation", "adverseMoveToLiquidation"] as const;
+
+const summed = [
+  "netNotional",
+  "grossNotional",
+  "netSize",
+  "pnlToday",
+  ...summedFields,
+  ...ofAccounts,
+] as const;
