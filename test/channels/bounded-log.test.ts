@@ -6,7 +6,7 @@ function rig() {
   const clock = new FakeClock();
   const lines: string[] = [];
   const line = (_fields: object, words: string) => void lines.push(words);
-  const log = new BoundedLog({ clock, log: { debug: line, info: line, warn: line }, where: "Slack" });
+  const log = new BoundedLog({ clock, log: { debug: line, info: line, warn: line }, chat: "Slack" });
   return { clock, lines, log };
 }
 

@@ -421,7 +421,7 @@ describe("a command", () => {
       { for: "2h", alert: 42, comment: "known" },
       ["Silent until 2026-11-21 05:41:18 UTC", "up to critical"],
     ],
-    ["silence", { for: "1d", matching: "wallet=main" }, ["It holds wallet=main, up to warning"]],
+    ["silence", { for: "1d", matching: "wallet=main" }, ["It holds back wallet=main, up to warning"]],
     ["silence", { for: "soon", alert: 42 }, ['"soon" is no duration']],
     ["silence", { for: "1h" }, ["Name either an alert or what has to match."]],
     ["silence", { for: "1h", matching: "main" }, ["no matcher"]],

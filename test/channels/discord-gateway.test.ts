@@ -210,7 +210,7 @@ const program = `
 
 describe("an outage", () => {
   test("nothing says hello, and discord.js connects once more by itself: what it left is cut", async () => {
-    await using one = await rig({ helloWithinMs: 50 });
+    await using one = await rig({ helloTimeoutMs: 50 });
     await using wall = await new Wall("silent").listen();
     gatewayAt(one.discord, wall.url);
     one.gateway.start();
@@ -222,7 +222,7 @@ describe("an outage", () => {
   });
 
   test("everything is reset at any moment of discord.js' own attempts", async () => {
-    await using one = await rig({ helloWithinMs: 50 });
+    await using one = await rig({ helloTimeoutMs: 50 });
     await using wall = await new Wall("silent").listen();
     gatewayAt(one.discord, wall.url);
     one.gateway.start();
@@ -295,7 +295,7 @@ describe("a gateway that talks nonsense", () => {
     ["a ready without guilds", [hello, ready({ user: me, session_id: "1", resume_gateway_url: "ws://x" })]],
     ["one too big a frame", [hello, "x".repeat(2_000_000)]],
   ])("%s", async (_what, packets) => {
-    await using one = await rig({ helloWithinMs: 200 });
+    await using one = await rig({ helloTimeoutMs: 200 });
     const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     await once(server, "listening");
     gatewayAt(one.discord, `ws://127.0.0.1:${(server.address() as AddressInfo).port}`);

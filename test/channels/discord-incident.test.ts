@@ -1,7 +1,7 @@
 /** Discord keeps the first message of an incident current: edits of two lanes undo nothing, and hold up nothing that calls. */
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import type { Channel, ToldBefore } from "../../src/channels/channel.ts";
+import type { Channel, SentMessage } from "../../src/channels/channel.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
@@ -45,7 +45,7 @@ const told = (changes: AlertChange[], content: Partial<Message["content"]> = {})
 const of = (id: number, kind: AlertChange["kind"] = "fired") =>
   change(kind, { id, summary: `account ${id} is near` }, { id: 100 + id });
 
-async function begin({ channel }: Rig): Promise<ToldBefore> {
+async function begin({ channel }: Rig): Promise<SentMessage> {
   const first = told([of(1)]);
   const sent = await channel.send(outgoing({ message: first }), never);
   if (sent.kind !== "delivered") throw new Error(sent.detail);
@@ -103,7 +103,7 @@ test("what is over stands below what fires, struck, and leads the first message 
   const first = near(1, "fired", 1);
   const sent = await one.channel.send(outgoing({ message: first }), never);
   if (sent.kind !== "delivered") throw new Error(sent.detail);
-  const root: ToldBefore = { messageId: first.id, receipt: sent.receipt, message: first };
+  const root: SentMessage = { messageId: first.id, receipt: sent.receipt, message: first };
   const second = near(2, "fired", 4);
   await one.channel.send(outgoing({ message: second, root }), never);
   const over = told([change("ended", { id: 1, state: "ended", ending: "recovered" }, { id: 2_000 })], {
@@ -142,7 +142,7 @@ test.each([
   const first = message([risky(1), risky(2)], { content });
   const sent = await one.channel.send(outgoing({ message: first }), never);
   if (sent.kind !== "delivered") throw new Error(sent.detail);
-  const root: ToldBefore = { messageId: first.id, receipt: sent.receipt, message: first };
+  const root: SentMessage = { messageId: first.id, receipt: sent.receipt, message: first };
   const over = (id: number) =>
     message([change("ended", { id }, { id: 1_000 + id, atMs: atMs + 1_000 })], { content });
   const shown = () => JSON.stringify(one.discord.messages[0]!.embeds);

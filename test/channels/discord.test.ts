@@ -2,7 +2,7 @@
 import { Writable } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
-import { loudest } from "../../src/channels/mention.ts";
+import { mentionFor } from "../../src/channels/mention.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
@@ -565,7 +565,7 @@ describe("what Discord will not have", () => {
 
 test("a liquidation calls once for each position, not again for the account", () => {
   const settings = { critical: "@here" } as const;
-  const calledBy = (...changes: AlertChange[]) => loudest(message(changes), settings);
+  const calledBy = (...changes: AlertChange[]) => mentionFor(message(changes), settings);
   const ofAccount = { ending: "liquidated", subject: "main/0.0", symbol: null } as const;
   expect(calledBy(change("ended", { ending: "liquidated" }))).toBe("@here");
   expect(calledBy(change("ended", ofAccount))).toBeNull();
@@ -575,8 +575,8 @@ test("a liquidation calls once for each position, not again for the account", ()
 
 test("what is quiet calls nobody", () => {
   const mentions = { critical: "<@&1>" };
-  expect(loudest(message([change()]), mentions)).toBe("<@&1>");
-  expect(loudest(message([change()], { content: { quiet: true } }), mentions)).toBeNull();
+  expect(mentionFor(message([change()]), mentions)).toBe("<@&1>");
+  expect(mentionFor(message([change()], { content: { quiet: true } }), mentions)).toBeNull();
 });
 
 test("where no mention is configured, none is allowed", async () => {

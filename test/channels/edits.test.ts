@@ -2,7 +2,7 @@
 import { getEventListeners } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import type { Channel, Outgoing, ToldBefore } from "../../src/channels/channel.ts";
+import type { Channel, Outgoing, SentMessage } from "../../src/channels/channel.ts";
 import { Edits } from "../../src/channels/edits.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
@@ -102,7 +102,7 @@ const of = (id: number, kind: AlertChange["kind"] = "fired", parts: Partial<Aler
   change(kind, { id, summary: `account ${id} is near`, ...parts }, { id: 100 + id });
 
 /** Sends the first message of an incident. */
-async function begin(one: Chat, changes = [of(1)]): Promise<ToldBefore> {
+async function begin(one: Chat, changes = [of(1)]): Promise<SentMessage> {
   const first = told(changes);
   const sent = await one.channel.send(outgoing({ message: first }), never);
   if (sent.kind !== "delivered") throw new Error(sent.detail);
@@ -349,7 +349,7 @@ test("an edit that is tried again leaves nothing behind once it was made", async
   });
   const first = told([of(1)]);
   const root = { messageId: first.id, receipt: "101", message: first };
-  edits.keepCurrent(outgoing({ message: told([of(2)]), root }));
+  edits.updateRoot(outgoing({ message: told([of(2)]), root }));
   for (const ms of [10, 20, 30]) {
     await clock.asked(ms);
     clock.pass(ms);

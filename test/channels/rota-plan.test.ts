@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import { readCalendar } from "../../src/channels/rota/calendar.ts";
 import {
   addressee,
-  changesAtMs,
-  faultsOf,
+  dutyPeriods,
+  nextChangeMs,
   onDuty,
-  piecesOf,
+  planFaults,
   planOf,
   type RotaPlan,
 } from "../../src/channels/rota/plan.ts";
@@ -28,7 +28,7 @@ function plan(settings: object, calendar?: string): RotaPlan {
 
 /** `anna 2026-03-23T08:00Z`, for each piece from its beginning on. */
 const told = (of: RotaPlan, from: string, to: string) =>
-  piecesOf(of, at(from), at(to)).map(
+  dutyPeriods(of, at(from), at(to)).map(
     ({ people, fromMs }) =>
       `${people.join("+") || "nobody"} ${new Date(fromMs).toISOString().replace(":00.000", "")}`,
   );
@@ -59,8 +59,8 @@ describe("turns", () => {
 
   test("at a local time that the clocks jump over begin with the jump, at one that comes twice with the first", () => {
     const of = plan({ turn: "Sun 02:30", since: "2026-03-01" });
-    expect(changesAtMs(of, at("2026-03-28T00:00Z"))).toBe(at("2026-03-29T01:00Z"));
-    expect(changesAtMs(of, at("2026-10-24T00:00Z"))).toBe(at("2026-10-25T00:30Z"));
+    expect(nextChangeMs(of, at("2026-03-28T00:00Z"))).toBe(at("2026-03-29T01:00Z"));
+    expect(nextChangeMs(of, at("2026-10-24T00:00Z"))).toBe(at("2026-10-25T00:30Z"));
   });
 
   test("each day, and from the last moment of one to the first of the next without a hole", () => {
@@ -72,7 +72,7 @@ describe("turns", () => {
       "anna",
     ]);
     for (let from = at("2026-01-01T00:00Z"); from < at("2027-01-01T00:00Z"); from += 30 * day)
-      expect(faultsOf(of, from)).toEqual([]);
+      expect(planFaults(of, from)).toEqual([]);
   });
 
   test("without a first day go by the weeks since 1970, before that day too", () => {
@@ -84,7 +84,7 @@ describe("turns", () => {
 
   test("one person has all of them", () => {
     const of = plan({ people: ["anna"], turn: "Mon 09:00" });
-    expect(changesAtMs(of, at("2026-03-20T00:00Z"))).toBe(null);
+    expect(nextChangeMs(of, at("2026-03-20T00:00Z"))).toBe(null);
     expect(onDuty(of, at("2026-03-20T00:00Z"))).toBe("anna");
   });
 });
@@ -116,8 +116,8 @@ describe("overrides", () => {
           { person: second, from: "2026-03-25", to: "2026-03-27" },
         ],
       });
-    expect(faultsOf(two("anna"), at("2026-03-23T00:00Z"))).toEqual([]);
-    expect(faultsOf(two("ben"), at("2026-03-23T00:00Z"))).toEqual([
+    expect(planFaults(two("anna"), at("2026-03-23T00:00Z"))).toEqual([]);
+    expect(planFaults(two("ben"), at("2026-03-23T00:00Z"))).toEqual([
       { people: ["ben", "anna"], fromMs: at("2026-03-24T23:00Z"), toMs: at("2026-03-25T23:00Z") },
     ]);
   });
@@ -135,7 +135,7 @@ describe("a calendar", () => {
       "anna 2026-03-30T07:00Z",
       "ben 2026-04-06T07:00Z",
     ]);
-    expect(faultsOf(of, at("2026-03-20T00:00Z"))).toEqual([]);
+    expect(planFaults(of, at("2026-03-20T00:00Z"))).toEqual([]);
     expect(onDuty(of, at("2036-03-20T00:00Z"))).toMatch(/anna|ben/);
   });
 
@@ -148,7 +148,7 @@ describe("a calendar", () => {
         ["SUMMARY:anna", "DTSTART:20260321T000000Z", "DTEND:20260410T000000Z"],
       ),
     );
-    expect(faultsOf(of, at("2026-03-02T00:00Z"))).toEqual([
+    expect(planFaults(of, at("2026-03-02T00:00Z"))).toEqual([
       { people: ["ben", "anna"], fromMs: at("2026-03-09T12:00Z"), toMs: at("2026-03-10T00:00Z") },
       { people: [], fromMs: at("2026-03-20T00:00Z"), toMs: at("2026-03-21T00:00Z") },
     ]);
@@ -210,7 +210,7 @@ describe("a calendar", () => {
   ])("a rule with %s ends after %i days", (limit, days) => {
     const shift = ["SUMMARY:anna", "DTSTART:20260301T000000Z", "DTEND:20260302T000000Z"];
     const of = plan({}, calendarOf([...shift, `RRULE:FREQ=DAILY;${limit}`]));
-    const [first] = piecesOf(of, at("2026-03-01T00:00Z"), at("2026-04-01T00:00Z"));
+    const [first] = dutyPeriods(of, at("2026-03-01T00:00Z"), at("2026-04-01T00:00Z"));
     expect(first).toMatchObject({ people: ["anna"], toMs: at("2026-03-01T00:00Z") + days * day });
   });
 

@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
 import { channelSettings, createChannels } from "../../src/channels/registry.ts";
-import { createRota, onDutyWhenSealed } from "../../src/channels/rota/channel.ts";
+import { createRota, withOnDuty } from "../../src/channels/rota/channel.ts";
 import { planOf, type RotaPlan } from "../../src/channels/rota/plan.ts";
 import { rotaSettings } from "../../src/channels/rota/settings.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
@@ -46,7 +46,7 @@ async function desk() {
   const oncall: Channel = channels.get("oncall")!;
   /** Sealed at a time, by the plan of then. */
   const sealed = (sealedAtMs: number, one: Message = message([change()], { sealedAtMs })): Message =>
-    onDutyWhenSealed({ ...one, receiver: "oncall", sealedAtMs }, desk.plan);
+    withOnDuty({ ...one, receiver: "oncall", sealedAtMs }, desk.plan);
   const close = async () => {
     for (const channel of channels.values()) await channel.stop();
     await anna.close();

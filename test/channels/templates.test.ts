@@ -7,7 +7,7 @@ import { documentOf } from "../../src/channels/document.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { plainLines } from "../../src/channels/lines.ts";
 import { render } from "../../src/channels/message.ts";
-import { templateKindOf, templateKinds, worded } from "../../src/channels/template.ts";
+import { applyTemplates, templateKindOf, templateKinds } from "../../src/channels/template.ts";
 import type { AlertChangeKind } from "../../src/domain/alert.ts";
 import type { MessageContent } from "../../src/domain/delivery.ts";
 import { atMs, change, message } from "./messages.ts";
@@ -136,7 +136,7 @@ describe("whatever fails, it goes", () => {
     const faults: string[] = [];
     const sent = message();
     const { body } = templatesOf({ body: "mine" }).all;
-    const told = worded(sent, { all: { title: failing, body: body! }, byKind: {} }, {}, (detail) =>
+    const told = applyTemplates(sent, { all: { title: failing, body: body! }, byKind: {} }, {}, (detail) =>
       faults.push(detail),
     );
     expect(faults).toEqual(["the title of fired: no way"]);
@@ -156,7 +156,7 @@ describe("whatever fails, it goes", () => {
       expect(inWordsOf(sent, { title: "mine", body: "mine" })).toBe(sent);
     }
     const sent = message();
-    expect(worded(sent, undefined, {}, () => {})).toBe(sent);
+    expect(applyTemplates(sent, undefined, {}, () => {})).toBe(sent);
   });
 });
 
