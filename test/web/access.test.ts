@@ -1,4 +1,4 @@
-/** Logging in over TCP: links, sessions, tokens, and whoever tries what he may not. Over real sockets, on a clock that is moved. */
+/** Logins over TCP: links, sessions, tokens, and attempts without rights. Over real sockets, with a movable clock. */
 import { connect } from "node:net";
 import { text as wholeText } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
@@ -345,7 +345,7 @@ describe("a session", () => {
     expect(await status(others(7) + cookie)).toBe(200);
     expect(await status(others(8) + cookie)).toBe(401);
     expect(await status(`x${cookie}`)).toBe(401);
-    // Another cookie, maybe of another port, may name it in its value as often as it likes.
+    // Another cookie, perhaps of another port, may contain its name any number of times.
     expect(await status(`theme=${`${name}=x.`.repeat(50)}; ${cookie}`)).toBe(200);
   });
 
@@ -418,7 +418,7 @@ describe("a page of another site, or another port of this machine", () => {
       expect([name, await daemon.code("/api/v1/session", { ...as, method: "DELETE" })]).toEqual([name, 403]);
       expect([name, await daemon.code("/api/v1/digest", post)]).toEqual([name, 403]);
     }
-    // A browser without either header is too old to be told apart.
+    // A browser without either header is too old to be distinguished.
     expect(await daemon.code("/api/v1/session", { method: "DELETE", headers: session })).toBe(403);
     expect(daemon.asked).toEqual([]);
     expect(await daemon.code("/api/v1/status", { headers: session })).toBe(200);
@@ -484,7 +484,7 @@ describe("a token", () => {
         message: "a login to the local address failed: wrong token",
       }),
     );
-    // One that is over gives its name away.
+    // The name of an expired token can be reused.
     expect(await daemon.code("/api/v1/status", bearer(await daemon.token("act")))).toBe(200);
   });
 
@@ -651,7 +651,7 @@ describe("a table that cannot be read or written", () => {
     const made = await post("", { name: "new" });
     expect([made.status, made.json()]).toEqual([
       503,
-      { error: "the token was not made: the disk is full; run this again when that is mended" },
+      { error: "the token was not made: the disk is full; run this again when that is fixed" },
     ]);
     const revoked = await post("/read/revoke");
     expect([revoked.status, revoked.json()]).toEqual([

@@ -40,7 +40,7 @@ describe("reading, through both doors", () => {
       const main = answer.watch.wallets.find(({ name }) => name === "main")!;
       expect(main.accounts[1]!.positions[0]!.figures.liquidationDistance).toBe("Infinity");
       expect(main.accounts[2]!.figures).toEqual({ marginRatio: "Infinity", equity: null });
-      // Nothing but the infinities differs from what was told.
+      // Only infinities differ from the source's values.
       const back = JSON.parse(reply.text, (_key, value: unknown) =>
         value === "Infinity" ? Number.POSITIVE_INFINITY : value,
       );
@@ -60,7 +60,7 @@ describe("reading, through both doors", () => {
 });
 
 describe("queries that read much", () => {
-  /** A source whose alerts and notifications wait until they are let go. */
+  /** A source whose alerts and notifications are held until released. */
   async function held() {
     const under: { readonly limit: number; readonly go: () => void }[] = [];
     const hold = async ({ limit = 0 }: { readonly limit?: number }) => {
@@ -272,7 +272,7 @@ describe("changing, through the socket and by tokens that may act", () => {
     });
     expect([reply.status, reply.json()]).toEqual([code, answer]);
     expect(daemon.asked).toEqual([asked]);
-    // The same over TCP changes nothing, for a page that is logged in and for a token that may only read.
+    // Over TCP the same changes nothing, for a logged-in page and for a read-only token.
     const how = { method: "POST", body: JSON.stringify(body ?? {}) };
     const headers = { origin: daemon.url };
     const reading = { authorization: `Bearer ${await daemon.token("read")}`, cookie: "" };

@@ -1,4 +1,4 @@
-/** Bounds of the address that others can reach: whoever asks too much is refused, and others are answered all the same. */
+/** Limits of the TCP listener: clients above a limit are refused, and others are still answered. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
@@ -6,23 +6,23 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import { handshakeBounds } from "../../src/web/handshakes.ts";
+import { cachedAnswer } from "../../src/web/cached-answer.ts";
+import { handshakeLimiter } from "../../src/web/handshakes.ts";
 import {
+  defaultLimits,
   type LimitOptions,
   type Limits,
   limitedServer,
   type ShareLimits,
-  usualLimits,
 } from "../../src/web/limits.ts";
 import { silentLog } from "../../src/web/log.ts";
-import { recent } from "../../src/web/recent.ts";
-import { oneAtATime } from "../../src/web/turns.ts";
+import { runOneAtATime } from "../../src/web/query-runner.ts";
 import { FakeClock } from "../support/clock.ts";
 import { secured } from "../support/tls.ts";
 import { openDashboard, openLoggedIn } from "./open.ts";
 import { status } from "./world.ts";
 
-/** A server with a clock that stands still. */
+/** A server with a stopped clock. */
 async function opened(
   limits: Partial<Limits> = {},
   answer: RequestListener = (_, to) => to.end("yes"),
@@ -35,7 +35,7 @@ async function opened(
     log: { debug: () => {}, info: () => {}, warn: (fields) => void warnings.push(fields), error: () => {} },
     isKnown: ({ headers }) => headers.authorization === "known",
     isKnownAddress: () => false,
-    limits: { ...usualLimits, ...limits },
+    limits: { ...defaultLimits, ...limits },
     tls,
   });
   server.listen({ host: "127.0.0.1", port: 0 });
@@ -61,11 +61,11 @@ const known = { headers: { authorization: "known" } };
 
 /** Limits of all shares. */
 function shares(of: Partial<ShareLimits>): Limits["shares"] {
-  const one = { ...usualLimits.shares.strangers, ...of };
-  return { known: one, monitoring: one, logins: one, strangers: one };
+  const one = { ...defaultLimits.shares.anonymous, ...of };
+  return { known: one, monitoring: one, logins: one, anonymous: one };
 }
 
-/** A connection, and all that came over it until it was closed. */
+/** A connection, and all data received until it was closed. */
 async function dial(port: number): Promise<{ readonly socket: Socket; readonly all: Promise<string> }> {
   const socket = connect(port, "127.0.0.1");
   await once(socket, "connect");
@@ -92,7 +92,7 @@ describe("a connection", () => {
     });
     const { socket, all } = await dial(Number(new URL(daemon.url).port));
     socket.write(get("/api/v1/status").repeat(4_000));
-    expect(answers(await all).length).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
+    expect(answers(await all).length).toBeLessThanOrEqual(defaultLimits.inFlightPerConnection);
     expect(made).toBeLessThanOrEqual(1);
     expect((await daemon.overTcp("/healthz")).status).toBe(200);
     expect(daemon.warnings).toHaveLength(1);
@@ -100,7 +100,7 @@ describe("a connection", () => {
 
   test.each([
     ["answers", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "close"],
-    // Its answers do not say which is the last.
+    // Its answers do not announce the last one.
     ["answers in HTTP/1.0", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive"],
   ])(
     "is closed after its number of %s, however long it may be idle",
@@ -175,11 +175,11 @@ test("a connection over which a credential came goes on while strangers open mor
   const mine = await dial(server.port);
   mine.socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: known\r\n\r\n");
   await once(mine.socket, "data");
-  const strangers = [];
-  for (let index = 0; index < 12; index++) strangers.push(await dial(server.port));
+  const anonymous = [];
+  for (let index = 0; index < 12; index++) anonymous.push(await dial(server.port));
   mine.socket.write(get("/"));
   await once(mine.socket, "data");
-  for (const { socket } of [mine, ...strangers]) socket.destroy();
+  for (const { socket } of [mine, ...anonymous]) socket.destroy();
 });
 
 test("strangers have half of the connections", async () => {
@@ -209,8 +209,8 @@ test.each([
   });
   const { socket, all } = await dial(server.port);
   socket.write(text.repeat(3_000));
-  expect(answers(await all).length).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
-  expect(answered).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
+  expect(answers(await all).length).toBeLessThanOrEqual(defaultLimits.inFlightPerConnection);
+  expect(answered).toBeLessThanOrEqual(defaultLimits.inFlightPerConnection);
   expect(await server.ask("/healthz")).toBe(200);
 });
 
@@ -281,7 +281,7 @@ describe("requests", () => {
     const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
     const server = limitedServer((_, to) => to.end(), {
       ...{ clock, log, isKnown: () => false, isKnownAddress: () => false },
-      limits: { ...usualLimits, shares: shares({ burst: 1 }) },
+      limits: { ...defaultLimits, shares: shares({ burst: 1 }) },
     });
     server.listen({ host: "127.0.0.1", port: 0 });
     await once(server, "listening");
@@ -339,7 +339,7 @@ describe("over TLS", () => {
     );
 
   test("handshakes are bounded: they take the daemon's own time", async () => {
-    const handshakes = { ...usualLimits.handshakes, perSecond: 2, burst: 3 };
+    const handshakes = { ...defaultLimits.handshakes, perSecond: 2, burst: 3 };
     await using server = await opened({ handshakes }, undefined, tls);
     const several = async (count: number) => {
       const served = [];
@@ -396,7 +396,7 @@ describe("over TLS", () => {
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.resume().write(get("/").repeat(3_000));
     await closed;
-    expect(made).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
+    expect(made).toBeLessThanOrEqual(defaultLimits.inFlightPerConnection);
   });
 });
 
@@ -405,7 +405,7 @@ describe("handshakes", () => {
   const limits = { perSecond: 20, burst: 64, addressPerSecond: 5, addressBurst: 16 };
   const opened = (known: readonly string[] = [], of: Partial<typeof limits> = {}) => {
     let elapsedMs = 0;
-    const take = handshakeBounds(
+    const take = handshakeLimiter(
       { ...systemClock(), elapsedMs: () => elapsedMs },
       ...([{ ...limits, ...of }, (address: string) => known.includes(address)] as const),
     );
@@ -439,7 +439,7 @@ describe("handshakes", () => {
     for (const known of ["203.0.113.1", "2001:db8:0:1::9"]) expect(several(20, peer(known))).toBe(16);
     const own = ["127.0.0.1", "127.0.0.2", "::ffff:127.0.0.3"].map((one) => several(20, peer(one)));
     expect([...own, several(20, peer("192.0.2.1"))]).toEqual([16, 16, 16, 16]);
-    // Nor has this machine more than its share.
+    // This machine has no more than its share.
     expect(take(peer("127.0.0.4"))).toBe(false);
     expect(take(peer("::1", "::1"))).toBe(false);
     pass(1_000);
@@ -462,7 +462,7 @@ describe("what costs much", () => {
   test("the status is made once a second, however many ask", async () => {
     let made = 0;
     const clock = new FakeClock();
-    const ask = recent(clock, () => ++made);
+    const ask = cachedAnswer(clock, () => ++made);
     expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1]);
     await clock.advance(999);
     expect(await ask()).toBe(1);
@@ -472,7 +472,7 @@ describe("what costs much", () => {
 
   test("one that failed is made again at once", async () => {
     let made = 0;
-    const ask = recent(new FakeClock(), () => {
+    const ask = cachedAnswer(new FakeClock(), () => {
       if (++made === 1) throw new Error("broken");
       return made;
     });
@@ -482,14 +482,14 @@ describe("what costs much", () => {
 
   test("a query leaves four times its length to the daemon before the next", async () => {
     const clock = new FakeClock();
-    const turns = oneAtATime(clock);
+    const runQuery = runOneAtATime(clock);
     const begun: number[] = [];
     const request = { raw: { socket: { destroyed: false } } } as never;
     const query = async () => {
       begun.push(clock.elapsedMs());
       await clock.sleep(50);
     };
-    const both = Promise.all([turns(request, query), turns(request, query)]);
+    const both = Promise.all([runQuery(request, query), runQuery(request, query)]);
     await clock.advance(2_000);
     await both;
     expect(begun).toEqual([0, 250]);

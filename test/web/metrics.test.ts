@@ -8,7 +8,7 @@ interface Series {
   readonly value: number;
 }
 
-/** The text format of Prometheus, to the letter of its grammar: whatever does not fit throws. */
+/** A strict parser of Prometheus's text format; throws on any deviation. */
 function parse(text: string) {
   const kinds = new Map<string, string>();
   const helps = new Set<string>();
@@ -118,7 +118,7 @@ test("the daemon's figures and those of what it watches, in Prometheus's format"
   ];
   for (const [name, labels, value] of expected)
     expect([name, labels, figure(metrics, name, labels)]).toEqual([name, labels, value]);
-  // Of the process itself, too.
+  // Metrics of the process itself.
   expect(figure(metrics, "process_resident_memory_bytes")).toBeGreaterThan(1e6);
 });
 

@@ -1,4 +1,4 @@
-/** The page as a browser gets it: what it may do, and what its script makes of a status where nothing else exists. */
+/** The page as sent to a browser: its policy, and the output of its script for a status, without any other environment. */
 import { createHash } from "node:crypto";
 import { createContext, runInContext } from "node:vm";
 import fc from "fast-check";
@@ -36,7 +36,7 @@ class Refusal {
   }
 }
 
-/** A browser whose time and answers the test moves. */
+/** A browser with time and answers controlled by the test. */
 function openBrowser() {
   const roots = new Map<string, TinyNode>(places.map((id) => [id, new TinyNode("div")]));
   const body = new TinyNode("body");
@@ -111,7 +111,7 @@ function openBrowser() {
 
 const wire = (value: object) => JSON.parse(toWire({ ...value, nowMs })) as unknown;
 
-/** Runs the script as it is sent, in a world that has the browser's parts and JavaScript itself, and nothing else. */
+/** Runs the script as sent, with only JavaScript itself and the browser's parts. */
 async function show(value: object) {
   const browser = openBrowser();
   browser.answers(() => wire(value));
@@ -174,7 +174,7 @@ describe("what it shows", () => {
     expect(wallets.indexOf("SOL ▲ long")).toBeLessThan(wallets.indexOf("ETH ▼ short"));
     for (const text of ["3.12 %", "87.1 %", "−$10,563", "+$687.50", "138.29", "at risk", "3 notifications"])
       expect(wallets).toContain(text);
-    // No liquidation price, no margin, nothing known: each has its own sign.
+    // No liquidation price, no margin, not known: each has its own sign.
     expect(wallets).toMatch(/92,200 none over 10,000 % none \+\$59\.80/);
     expect(wallets).toMatch(/main\/0\.2 Margin ratio over 10,000 % Equity –/);
   });
@@ -337,7 +337,7 @@ describe("when something is wrong with the daemon itself", () => {
     expect(browser.document.title).toBe("⚠ no answer · perpwatch");
     await browser.pass(60_000);
     expect(browser.text("wallets")).toContain("data is old: 1 min 02 s");
-    // And when it is back, nothing of that is left.
+    // After it is back, nothing of that remains.
     browser.answers(() => wire(calmStatus()));
     await browser.pass(2_000);
     expect(browser.body.classes).not.toContain("gone");
@@ -378,7 +378,7 @@ describe("when something is wrong with the daemon itself", () => {
 describe("a browser that is not logged in", () => {
   const none = (password: boolean) => new Refusal(401, { error: "this needs a login", password });
 
-  /** @param hash what follows the address */
+  /** @param hash fragment of the address */
   async function opened(answers: (url: string, method: string) => unknown, hash = "") {
     const browser = openBrowser();
     browser.location.hash = hash;
@@ -501,7 +501,7 @@ describe("a browser that is not logged in", () => {
     await browser.event("click", { target: { id: "logout" } });
     expect(browser.sent.at(-1)).toEqual({ method: "DELETE" });
     expect(browser.text("login")).toContain("Or log in by password");
-    // Nothing of the daemon stays in the document.
+    // The document contains no data of the daemon.
     for (const id of places) if (id !== "login") expect(browser.text(id)).toBe("");
   });
 
@@ -517,7 +517,7 @@ describe("drawing again", () => {
       .map(([key, value]) => `<li data-key="${key}" class="c${value % 3}">${value}<b>${key}</b></li>`)
       .join("");
 
-  /** Draws one text after the other into the same place. */
+  /** Draws one text after the other into the same element. */
   async function drawn(htmls: readonly string[]) {
     const browser = openBrowser();
     let at = 0;

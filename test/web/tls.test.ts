@@ -1,4 +1,4 @@
-/** The page over TLS, and behind a proxy that speaks it. The certificates are for tests only. */
+/** The page over TLS, and behind a TLS proxy. The certificates are for tests only. */
 import { readFileSync } from "node:fs";
 import { connect as dial } from "node:net";
 import { describe, expect, test } from "vitest";
@@ -73,7 +73,7 @@ test("connections that never shake hands keep nobody away", async () => {
   const closed = silent.map((socket) => new Promise<void>((resolve) => socket.on("close", () => resolve())));
   for (const socket of silent) socket.on("error", () => {}).resume();
   await Promise.all(silent.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
-  // One of them goes for each that comes, as soon as there is a handshake to be had.
+  // One of them is closed for each new one, as soon as a handshake is possible.
   for (;;) {
     const reply = await daemon.overTcp("/healthz").catch(() => null);
     if (reply?.status === 200) break;
@@ -97,7 +97,7 @@ describe("behind a proxy", () => {
     expect((await as("https://evil.test")).status).toBe(403);
     expect((await as("http://watch.example.org")).status).toBe(403);
     expect((await as("https://watch.example.org", "evil.test")).status).toBe(421);
-    // A proxy may pass on a name of its own.
+    // A proxy may send its own name.
     const reply = await as("https://watch.example.org", "127.0.0.1:8787");
     expect(reply.headers["set-cookie"]).toEqual([expect.stringMatching(/; Secure$/)]);
   });

@@ -1,11 +1,11 @@
-/** Access to the daemon: the socket and its file, names in `Host`, the headers that hold a browser to its place. */
+/** Access to the daemon: the socket and its file, names in `Host`, and restrictive headers. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { hostName } from "../../src/web/door.ts";
+import { hostName } from "../../src/web/authorizer.ts";
 import { askDaemon, createDashboard, DashboardError, type ListenSettings } from "../../src/web/index.ts";
 import { FakeClock } from "../support/clock.ts";
 import { listenWith, memoryStore, openDashboard, openLoggedIn, temporaryFolder } from "./open.ts";
@@ -223,7 +223,7 @@ describe("what a page elsewhere makes a browser ask", () => {
     ["/metrics", elsewhere],
     ["/", elsewhere],
     ["/nowhere", elsewhere],
-    // A frame or a window: only the page itself is there to be looked at.
+    // A frame or a window: only the page itself may be opened.
     ["/api/v1/alerts?limit=1000", link],
     ["/api/v1/alerts?x=/", link],
   ])("is refused: %s", async (page, headers) => {
@@ -353,7 +353,7 @@ describe("an answer of the framework or of Node has the form of all others", () 
   });
 });
 
-/** Sends a text and returns all that comes until the connection is closed. */
+/** Sends a text and returns all data until the connection is closed. */
 async function over(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
