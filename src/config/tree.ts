@@ -1,6 +1,7 @@
 /**
- * YAML text → values that know where they stand. Only what a configuration needs: mappings with text keys, lists, and
- * scalars. No aliases (so nothing can grow beyond its text), no tags of one's own, no second document.
+ * Parses YAML to a tree whose values have their positions. Supports what a configuration needs: mappings with text
+ * keys, lists, and scalars. Aliases
+ * (which could expand without limit), custom tags and further documents are refused.
  */
 import { type ErrorCode, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
 import { nearestName } from "../domain/nearest.ts";
@@ -13,17 +14,18 @@ export interface ScalarEntry {
   readonly kind: "scalar";
   /** Offset in the text. */
   readonly at: number;
-  /** The end of the text; left out: it does not stand there like this. */
+  /** End offset; left out: the value does not occur literally in the text. */
   readonly end?: number;
   readonly value: ScalarValue;
   /**
-   * The same scalar read the other way: `007` is a number and the text "007", a variable that holds 587 is a text and
-   * the number. Who expects the other takes it.
+   * The scalar as the other type: `007` is a number and the text "007"; a variable that holds 587 is a text and the
+   * number. A schema that expects the
+   * other type uses it.
    */
   readonly other: ScalarValue | undefined;
-  /** Came from the environment or a secret's file, or stands where secrets stand: never repeated. */
+  /** From the environment or a secret file, or in a place for secrets: never shown. */
   readonly hidden: boolean;
-  /** Could not be made out, which is told already. */
+  /** Invalid; reported already. */
   readonly broken: boolean;
 }
 
@@ -45,21 +47,21 @@ export interface TreeTrouble {
   readonly at: number;
   readonly message: string;
   readonly nearest?: string | null;
-  /** The section in which it stands; left out: none. */
+  /** Top-level key above it; left out: none. */
   readonly section?: string;
 }
 
 export interface Tree {
-  /** Null when the text is empty or cannot be parsed. */
+  /** Null if the text is empty or cannot be parsed. */
   readonly root: Entry | null;
   readonly troubles: readonly TreeTrouble[];
-  /** Texts that may not be repeated to anybody. */
+  /** Texts that must not be shown. */
   readonly hidden: readonly string[];
-  /** True if the text had any YAML content. */
+  /** True if the text has no YAML content. */
   readonly empty: boolean;
 }
 
-/** The parser's own words may quote a line, and a line may hold a secret. */
+/** Messages by the parser's error code. The parser's own messages may quote a line, which may contain a secret. */
 const syntax: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_ALIAS: "an alias (*name) is not taken: write the value out, or put it in quotes",
   BAD_DQ_ESCAPE: "a \\ inside \"…\" begins an escape that YAML does not know: use '…'",
@@ -79,7 +81,10 @@ const syntax: Readonly<Partial<Record<ErrorCode, string>>> = {
   TAG_RESOLVE_FAILED: "a tag (!name) is not taken",
 };
 
-/** The parser has one code for all that may be missing; what it says then is always the same, and quotes nothing. */
+/**
+ * Message for MISSING_CHAR. The parser uses this code for everything that may be missing; its messages are constant and
+ * quote nothing.
+ */
 function missing(message: string): string {
   if (message === "Sequence item without - indicator")
     return "this line is indented otherwise than what it belongs to: a list's items begin with - in one column, their keys stand in another";
@@ -93,7 +98,7 @@ export function parseTree(text: string, env: Environment): Tree {
   const troubles: TreeTrouble[] = [];
   const hidden: string[] = [];
   const none = (empty: boolean) => ({ root: null, troubles, hidden, empty });
-  // \p{Cc} are the control characters; tabs and line ends are text.
+  // \p{Cc} are the control characters; tabs and line ends are permitted.
   const control = /(?![\t\n\r])\p{Cc}|[\uE000-\uE002]/u.exec(text);
   if (control !== null) {
     troubles.push({
@@ -118,7 +123,7 @@ export function parseTree(text: string, env: Environment): Tree {
     if (troubles.length > 0) return none(false);
     contents = document.contents;
   } catch {
-    // The parser gave up in a way of its own; its words may quote the text.
+    // The parser threw; its message may quote the text.
     troubles.push({ at: 0, message: "the file cannot be read as YAML" });
     return none(false);
   }
@@ -228,7 +233,7 @@ function scalarOf(node: Scalar, at: number, fallbackAt: number, reading: Reading
   return { kind: "scalar", at, value: text, other, hidden: values.length > 0, broken };
 }
 
-/** The value that YAML would have made of a plain text that is a number, true or false. */
+/** The number or boolean that YAML would make of a plain text; undefined: neither. */
 function typed(text: string): number | boolean | undefined {
   if (text === "true" || text === "false") return text === "true";
   if (!/^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(text)) return undefined;
@@ -236,12 +241,12 @@ function typed(text: string): number | boolean | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** A key that is repeated to people; one that is no name may be a secret with its space missing. */
+/** A key for messages. A key that is not a name is not shown; it may be a secret with a missing space. */
 export function shownKey(key: string): string {
   return /^[A-Za-z0-9_./-]{1,40}$/.test(key) ? key : "(not shown)";
 }
 
-/** The values alone, as schemas take them. `swap` entries are read the other way. */
+/** Converts entries to plain values for schemas. Entries in `swap` have their other type. */
 export function plainValue(entry: Entry, swap: ReadonlySet<Entry>): unknown {
   switch (entry.kind) {
     case "scalar":

@@ -1,4 +1,4 @@
-/** The door of this room: owner and mode of whatever perpwatch reads, writes or speaks through. */
+/** Public interface of this folder: checks owner and mode of everything that perpwatch reads, writes or connects to. */
 export { replaceFile } from "./replace.ts";
 export { readTextFile, type TextFile, type TextFileLimits } from "./text-file.ts";
 export { distrust, distrusted, distrustedWay, isRoot, shellWord, type Wish } from "./trust.ts";

@@ -1,18 +1,18 @@
-/** Replaces a file as a whole: whoever reads it at the same time has the old text or the new one. */
+/** Replaces a file atomically: a concurrent reader has the old text or the new one. */
 import fs from "node:fs";
 import path from "node:path";
 import { isRoot } from "./trust.ts";
 
-/** Writes a text in the place of a file, which its owner alone can read then. Throws as the system does; the old file stays. */
+/** Replaces a file's text; mode 0600. Throws the system's errors; the old file is kept then. */
 export function replaceFile(name: string, text: string): void {
   const draft = `${name}.${process.pid}.draft`;
-  // A process of the same number that was killed may have left one; containers give the same numbers again and again.
+  // A killed process with the same id may have left one; containers reuse ids.
   fs.rmSync(draft, { force: true });
   const file = fs.openSync(draft, "wx", 0o600);
   try {
     fs.writeFileSync(file, text);
     fs.fsyncSync(file);
-    // Root writes for the user whose folder it is, and who has to read it.
+    // Root writes for the owner of the folder, who has to read the file.
     if (isRoot()) {
       const { uid, gid } = fs.statSync(path.dirname(path.resolve(name)));
       fs.fchownSync(file, uid, gid);
@@ -27,7 +27,7 @@ export function replaceFile(name: string, text: string): void {
   }
 }
 
-/** A name outlives a power cut once its folder is written, too. */
+/** Makes a rename durable by syncing the folder. */
 function syncFolder(folder: string): void {
   const handle = fs.openSync(folder, "r");
   try {

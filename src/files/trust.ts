@@ -1,19 +1,20 @@
 /**
- * Reasons not to trust what stands on this machine's disk: it belongs to another user, others can change it, or others can read
- * a secret in it. Each is the end of a sentence that begins with the path, with the command to type.
+ * Reasons not to trust a file on this machine: another user owns it, others can change it, or others can read a secret
+ * in it. Each reason is the end of
+ * a sentence that begins with the path, and contains the command that fixes it.
  */
 import fs from "node:fs";
 import path from "node:path";
 import { type Demand, type Fault, faultOf, folderFaultOf, type Rights } from "./judge.ts";
 import { chownName, currentUser, groupName, hasName, userName } from "./user.ts";
 
-/** `secret`: others must not read it either; `owner`: another user whom it may belong to. */
+/** `secret`: others must not read it either; `owner`: another user who may own it. */
 export type Wish = Pick<Demand, "secret" | "owner"> & {
-  /** Told to be made mode 600, whatever is wrong with its mode. */
+  /** The fix is mode 600 in any case. */
   readonly privately?: boolean;
 };
 
-/** Returns the reason not to trust an opened file or a socket by its owner and mode; null: none. */
+/** Returns the reason not to trust an open file or a socket by its owner and mode; null: none. */
 export function distrust(file: string, rights: Rights, wish: Wish = {}): string | null {
   const user = currentUser();
   if (user === null) return null;
@@ -22,7 +23,7 @@ export function distrust(file: string, rights: Rights, wish: Wish = {}): string 
   return fault === null ? null : wordsOf(fault, file, rights, user.uid, demand);
 }
 
-/** Returns the reason not to trust the way to a file: a link or folder with which others can put another file there. */
+/** Returns the reason not to trust the path to a file: a link or folder by which others can replace it; null: none. */
 export function distrustedWay(file: string, wish: Wish = {}): string | null {
   const user = currentUser();
   if (user === null) return null;
@@ -45,18 +46,21 @@ export function distrustedWay(file: string, wish: Wish = {}): string | null {
   return null;
 }
 
-/** Returns the reason not to trust the file at a path, or the way to it; null: none, or no file is there and the way is fine. */
+/**
+ * Returns the reason not to trust a file or the path to it; null: none, or the file does not exist and its path is
+ * safe.
+ */
 export function distrusted(file: string, wish: Wish = {}): string | null {
   const stat = fs.statSync(file, { throwIfNoEntry: false });
   return (stat === undefined ? null : distrust(file, stat, wish)) ?? distrustedWay(file, wish);
 }
 
-/** Returns true if the process is root's. */
+/** Returns true if the process runs as root. */
 export function isRoot(): boolean {
   return currentUser()?.uid === 0;
 }
 
-/** Returns true if nobody can write there, root included: the mount is read-only. */
+/** Returns true if the mount is read-only, for root too. */
 function isReadOnly(file: string): boolean {
   try {
     fs.accessSync(file, fs.constants.W_OK);
@@ -75,13 +79,13 @@ function wordsOf(
 ): string {
   const word = shellWord(file);
   const mode = (rights.mode & 0o7777).toString(8).padStart(4, "0");
-  // Changing what belongs to somebody else is root's.
+  // Only root can change the files of others.
   const sudo = uid === 0 || rights.uid === uid ? "" : "sudo ";
   if (fault.kind === "owner") {
     const owner = userName(rights.uid);
     const may = uid === 0 ? ", who could have root do anything with it" : ", who can change it";
     return `belongs to another user, ${owner}${may}. Fix: ${
-      // In a container the owner is one of the host, who would lose the file.
+      // In a container the owner is a user of the host, who would lose the file.
       uid === 0 && !hasName(rights.uid)
         ? `run as that user (docker run --user ${rights.uid})`
         : `${sudo}chown ${chownName(uid)} ${word}`
@@ -92,7 +96,7 @@ function wordsOf(
     fault.kind === "readable" && readOnly === true
       ? `mount it with mode ${rights.uid === 0 ? "0440" : "0600"}`
       : secret === true || privately === true
-        ? // A service cannot read root's file once it is root's alone.
+        ? // A service cannot read a file that only root may read.
           `${sudo === "" ? "" : `sudo chown ${chownName(uid)} ${word} && `}${sudo}chmod 600 ${word}`
         : `${sudo}chmod ${fault.by === "group" ? "g-w" : "go-w"} ${word}`;
   const verb = fault.kind === "readable" ? "read" : "changed";
@@ -107,7 +111,7 @@ function realPath(file: string): string {
   }
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a word for a shell. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,7 @@
 /**
- * The asker's side of the protocol. It keeps one connection: when that is lost it connects again, at growing intervals, so that it knows
- * at each moment whether anything can be signed.
+ * The client side of the signer protocol. It keeps one connection and reconnects at growing intervals, so that its
+ * status always shows if
+ * anything can be signed.
  */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../domain/clock.ts";
@@ -18,31 +19,34 @@ import {
 } from "./wire.ts";
 
 export interface SignerClientOptions {
-  /** @throws {SignerUnavailable} when there is nobody to connect to */
+  /** @throws {SignerUnavailable} if the signer is not reachable */
   readonly connect: () => Promise<Duplex>;
   readonly clock: Clock;
   readonly readWithinMs: number;
-  /** It runs on its own, and may be older than this program: such a one ends a connection with a request that it does not know. */
+  /**
+   * True: the signer runs as a separate service and may be of an older version, which closes the connection on an
+   * unknown request.
+   */
   readonly mayBeOlder?: boolean;
-  /** Called with a sentence for each connection to a signer of an older version. */
+  /** Called with a sentence for each connection to an older signer. */
   readonly onOlder?: (what: string) => void;
-  /** The signer cannot be used, or can again (an empty text). */
+  /** Called when the signer becomes unavailable, with the reason, or available (an empty text). */
   readonly onTrouble?: (trouble: string) => void;
 }
 
 export interface LoadedKeys {
   readonly keys: readonly KeyAnswer[];
-  /** The reason why the keystore is not open; empty: it is, or none is used. */
+  /** The reason why the keystore is not open; empty: it is open, or none is used. */
   readonly closed: string;
 }
 
 type Distributed<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
 
 const signWithinMs = 15_000;
-/** The name of the signer's own troubles; no wallet is called so. */
+/** Key of the signer's own troubles; no wallet has an empty name. */
 const whole = "";
 const olderSigner = "the signer is of an older version than what asks it: start it again";
-/** Requests under way; others wait for their turn. */
+/** Maximum concurrent requests; others wait. */
 const maxUnderWay = 64;
 const firstPauseMs = 1_000;
 const maxPauseMs = 15_000;
@@ -60,17 +64,17 @@ export class SignerClient {
   #nextId = 1;
   #pauseMs = firstPauseMs;
   #cancelAgain: (() => void) | null = null;
-  /** By wallet, and of the signer as a whole. */
+  /** Troubles by wallet, and of the signer as a whole. */
   readonly #troubles = new Map<string, string>();
-  /** The wallets whose trouble only a signature ends. */
+  /** Wallets whose trouble ends only with a signature. */
   readonly #failing = new Set<string>();
   #trouble = "";
-  /** The wallets whose troubles count; null: all. */
+  /** Wallets whose troubles are reported; null: all. */
   #wanted: ReadonlySet<string> | null = null;
   #underWay = 0;
   readonly #turns: (() => void)[] = [];
   #isClosed = false;
-  /** True while connected to a signer of an older version, which knows no request but `load`. */
+  /** True while connected to an older signer, which supports `load` only. */
   #isOlder = false;
   /** True if the last connection ended without an answer. */
   #isUnanswered = false;
@@ -79,22 +83,28 @@ export class SignerClient {
     this.#options = options;
   }
 
-  /** The reason why nothing can be signed now; empty: it can. */
+  /** The reason why nothing can be signed now; empty: signing works. */
   get trouble(): string {
     return this.#trouble;
   }
 
-  /** Has the signer load its configuration as it is now. @throws {SignerUnavailable} @throws {SigningRefused} where it goes on as it was */
+  /**
+   * Loads the current configuration in the signer. @throws {SignerUnavailable} @throws {SigningRefused} if the signer
+   * keeps its earlier one
+   */
   load(): Promise<LoadedKeys> {
     return this.#loaded("load");
   }
 
-  /** Has the signer read the keys of the configuration in force again. @throws {SignerUnavailable} */
+  /** Reads the keys of the loaded configuration again. @throws {SignerUnavailable} */
   renew(): Promise<LoadedKeys> {
     return this.#loaded("renew");
   }
 
-  /** The keys that the configuration names now; the signer goes on as it was. @throws {SignerUnavailable} @throws {SigningRefused} */
+  /**
+   * Returns the keys of the current configuration file without loading it. @throws {SignerUnavailable} @throws
+   * {SigningRefused}
+   */
   look(): Promise<LoadedKeys> {
     return this.#read("look");
   }
@@ -109,7 +119,7 @@ export class SignerClient {
 
   async #askToRead(how: ReadKind): Promise<Reply> {
     const ask = (by: ReadKind) => this.#ask({ do: by }, this.#options.readWithinMs);
-    // One that is started again at this moment ends a connection, too: twice in a row is another version.
+    // A restarting signer also closes a connection; only two closed connections in a row show another version.
     for (let ends = 0; ends < 2 && !this.#isOlder; ends++)
       try {
         return await ask(how);
@@ -128,14 +138,14 @@ export class SignerClient {
       if (!("keys" in reply)) throw failureOf(reply);
       return { keys: reply.keys, closed: reply.closed };
     } catch (error) {
-      // A configuration that is not loaded changes nothing about the keys that are held.
+      // A refused configuration does not affect the loaded keys.
       if (!(error instanceof SigningRefused))
         this.#note(whole, error instanceof Error ? error.message : String(error));
       throw error;
     }
   }
 
-  /** Ends the troubles of all other wallets: the configuration names them no more. */
+  /** Ends the troubles of all other wallets, which are no longer configured. */
   keepTroublesOf(addresses: readonly string[]): void {
     this.#wanted = new Set([whole, ...addresses]);
     for (const name of this.#troubles.keys()) if (!this.#wanted.has(name)) this.#note(name, "");
@@ -157,7 +167,7 @@ export class SignerClient {
     };
   }
 
-  /** A wallet that cannot be signed for is a trouble until it can. */
+  /** Sends a wallet's request. A failure is reported as a trouble of the wallet until it succeeds. */
   async #askFor(address: string, request: Distributed<Request, "id">): Promise<Reply> {
     let reply: Reply;
     try {
@@ -234,7 +244,7 @@ export class SignerClient {
     stream.on("error", () => {});
     stream.on("close", () => {
       if (this.#stream !== stream) return;
-      // An older one may also end a connection for an act that it does not know.
+      // An older signer may also close the connection for an unknown act.
       const why = this.#isOlder ? olderSigner : "the connection to the signer was lost";
       this.#stream = null;
       this.#isOlder = false;
@@ -242,7 +252,7 @@ export class SignerClient {
     });
     readLines(stream, maxReplyBytes, (line) => {
       const reply = parsedLine(replyForm, line);
-      // An answer that comes late is one that was asked for.
+      // A late reply has a known id.
       if (reply === undefined || reply.id >= this.#nextId) return void stream.destroy();
       const waiting = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);
@@ -258,7 +268,10 @@ export class SignerClient {
     this.#note(whole, why);
   }
 
-  /** While there is a trouble the signer is asked again, at growing intervals: it may be over without anybody signing in. */
+  /**
+   * Records or clears a trouble. While there is one, the keys are read again at growing intervals, since it may end
+   * without a signature.
+   */
   #note(name: string, trouble: string): void {
     if (this.#isClosed) return;
     if (trouble === "" || this.#wanted?.has(name) === false) this.#troubles.delete(name);

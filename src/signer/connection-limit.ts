@@ -1,11 +1,11 @@
-/** Limits the connections to a signer: a new one replaces one that has been silent for long. */
+/** Limits the connections to a signer. A new connection replaces one that has been idle for long. */
 import type { Duplex } from "node:stream";
 
-/** Connections at the same time: a daemon and a few commands. */
+/** Maximum concurrent connections: a daemon and a few commands. */
 const maxAskers = 16;
-/** A connection without a request for so long, ms, may be closed for a new one: perpwatch sends its first request at once. */
+/** A connection without any request may be closed after this time, ms. perpwatch sends its first request at once. */
 const silentMs = 3_000;
-/** The same since its last request, ms: it may be a daemon's, which connects again by itself. */
+/** A connection may be closed this long after its last request, ms. It may be a daemon's, which reconnects by itself. */
 const idleMs = 60_000;
 
 interface Asker {
@@ -16,7 +16,8 @@ interface Asker {
 
 /**
  * @param elapsedMs monotonic
- * @returns admits a connection and returns a callback for each of its requests; null: there was no room, and it was closed
+ * @returns admits a connection and returns a callback for each of its requests; null: the limit is reached, and it was
+ * closed
  */
 export function room(elapsedMs: () => number): (stream: Duplex) => (() => void) | null {
   const askers = new Set<Asker>();

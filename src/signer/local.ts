@@ -1,4 +1,4 @@
-/** A signer that holds the key in this process: the one place where a wallet's key signs anything. */
+/** A signer with the key in this process. This is the only place where a wallet's key signs. */
 import { formatDurationMs } from "../domain/duration.ts";
 import { InstructionsRefused, type Reviewed, reviewTransaction } from "../ledger/review.ts";
 import { allowedOnboarding, allowedStopLoss, bandOf } from "../ledger/signing.ts";
@@ -9,37 +9,42 @@ import { hashOf } from "./hash.ts";
 import { FormRefused, type LoginForms } from "./login-forms.ts";
 import { type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
 
-/** A signature that was given, or one that was refused. */
+/** A signature that was made or refused. */
 export interface SignatureEntry {
   readonly act: SigningAct["kind"];
   /** Base58. */
   readonly wallet: string;
-  /** As of `hashOf`. */
+  /** By `hashOf`. */
   readonly hash: string;
-  /** The reason why it was not signed; null: it was. */
+  /** The reason of the refusal; null: it was signed. */
   readonly refused: string | null;
 }
 
 /**
- * Between the exchange's time, which the asker states, and this machine's, ms. Times in a text lie within 15 minutes of the exchange's,
- * so that this adds to the bound on them.
+ * Maximum difference between the exchange's time, which the client states, and this machine's, ms. Times in a text are
+ * within 15 minutes of the
+ * exchange's, so this adds to their limit.
  */
 const maxClockDifferenceMs = 5 * 60_000;
 
 export interface LocalSignerOptions {
   readonly forms: LoginForms;
-  /** This machine's time, ms; null: the exchange is a simulated one, which may have any time. */
+  /** This machine's time, ms; null: the exchange is simulated and may have any time. */
   readonly nowMs?: (() => number) | null;
   readonly onSignature?: (entry: SignatureEntry) => void;
-  /** Nothing but logins is signed. */
+  /** True: only logins are signed. */
   readonly loginsOnly?: boolean;
-  /** True if a wallet may pay for a transaction of this authority. Left out: for any. */
+  /** Returns true if a wallet may pay for a transaction of this authority. Left out: for any. */
   readonly mayPayFor?: (authority: string) => boolean;
-  /** The one way in which a wallet signs in. Left out: by either. */
+  /** The permitted login method of a wallet. Left out: either. */
   readonly loginOf?: (address: string) => "message" | "transaction" | undefined;
 }
 
-/** By name: two of them would load the ledger's library. Whatever else is thrown is a failure of this program or its disk. */
+/**
+ * Refusals by error name, because importing two of the classes would load the ledger's library. Any other error is a
+ * failure of the program or
+ * disk.
+ */
 const refusals: ReadonlySet<string> = new Set([
   ...["BadChallenge", "InstructionsRefused", "BadStopLoss", "BadTransaction"],
 ]);
@@ -115,7 +120,7 @@ function checkClocks(exchangeMs: number, { nowMs = null }: LocalSignerOptions): 
   );
 }
 
-/** A wallet signs for itself, or pays for one that it may pay for. */
+/** Checks that a wallet signs for itself or pays for an authority that it may pay for. */
 function checkPart(
   { address }: WalletKey,
   { authority, feePayer }: { readonly authority: string; readonly feePayer: string },

@@ -1,4 +1,4 @@
-/** The signer's side of the protocol: one asker on a stream. */
+/** The signer's side of the protocol: serves one client on a stream. */
 import type { Duplex } from "node:stream";
 import type { KeyAnswer } from "./keys.ts";
 import { SignerUnavailable, type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
@@ -15,26 +15,29 @@ import {
   requestForm,
 } from "./wire.ts";
 
-/** The keys of a signer's process. */
+/** The keys of the signer process. */
 export interface KeyHolder {
-  /** @throws {SigningRefused} where it is not loaded, and the one in force goes on @throws {SignerUnavailable} where none is in force */
+  /**
+   * @throws {SigningRefused} if it is not loaded and the earlier one stays in use @throws {SignerUnavailable} if there
+   * is none
+   */
   read(how: ReadKind): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }>;
-  /** @throws {SignerUnavailable} where the wallet is not one of those that were loaded */
+  /** @throws {SignerUnavailable} if the wallet is not loaded */
   signerOf(address: string): Promise<WalletSigner>;
-  /** Notes an act that came to no signer, for the signature log. */
+  /** Records an act that no signer received, for the signature log. */
   noteRefused?(wallet: string, act: SigningAct, reason: string): void;
 }
 
-/** Requests that may wait on one stream; an asker with more is no perpwatch (client.ts has fewer under way). */
+/** Maximum waiting requests of one stream. perpwatch's client has fewer concurrent ones (client.ts). */
 const mostWaiting = 256;
-/** The most of a reply's text, characters. */
+/** Maximum length of a reply's text, characters. */
 const maxText = 8_000;
 
 /**
- * Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it; one that only
- * another version knows is answered.
- * @param mayAsk false where a wallet has signed enough for now
- * @param onRequest called with each request
+ * Serves the requests of one client, in order, until the stream ends. Invalid data ends the stream; a request of
+ * another version is answered.
+ * @param mayAsk false if a wallet has reached its signature limit
+ * @param onRequest called for each request
  */
 export function serve(
   stream: Duplex,
@@ -53,7 +56,7 @@ export function serve(
       if (stream.destroyed) return;
       const reply = "unavailable" in request ? request : await answer(request, holder, mayAsk);
       if (stream.destroyed) return;
-      // Nothing more is made for whoever does not read it.
+      // Waits for a client that does not read.
       if (!stream.write(lineOf(reply))) await drained(stream);
       waiting--;
     });
@@ -62,7 +65,7 @@ export function serve(
 
 const known: ReadonlySet<string> = new Set([...readKind.options, "sign", "sessionKey"]);
 
-/** The reply to a request that is none here; undefined: it is one of no version. */
+/** The reply to an unknown request; undefined: the data is not a request of any version. */
 function foreign(line: string): Extract<Reply, { readonly unavailable: string }> | undefined {
   const request = parsedLine(foreignRequest, line);
   if (request === undefined || known.has(request.do)) return undefined;
@@ -73,7 +76,7 @@ function foreign(line: string): Extract<Reply, { readonly unavailable: string }>
   };
 }
 
-/** Until the other end has read, or is gone. */
+/** Resolves when the other end has read, or the stream is closed. */
 function drained(stream: Duplex): Promise<void> {
   return new Promise((resolve) => {
     const over = () => {
@@ -111,7 +114,7 @@ async function answer(
   }
 }
 
-/** The signer of a wallet that it has, and that has not signed enough for now. @throws {SignerUnavailable} */
+/** Returns the signer of a loaded wallet below its signature limit. @throws {SignerUnavailable} */
 async function admitted(
   { wallet, act }: Extract<Request, { readonly do: "sign" }>,
   holder: KeyHolder,

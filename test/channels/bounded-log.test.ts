@@ -10,7 +10,7 @@ function rig() {
   return { clock, lines, log };
 }
 
-test("failures take no lines from acts", () => {
+test("failures do not use up the lines of actions", () => {
   const { lines, log } = rig();
   for (let count = 0; count < 30; count++) log.warn({}, "failure");
   for (let count = 0; count < 30; count++) log.info({}, "act");

@@ -1,4 +1,7 @@
-/** Discord keeps the first message of an incident current: edits of two lanes undo nothing, and hold up nothing that calls. */
+/**
+ * Discord keeps the first message of an incident current: edits of two lanes do not undo each other, and do not delay
+ * messages with mentions.
+ */
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import type { Channel, SentMessage } from "../../src/channels/channel.ts";
@@ -52,7 +55,7 @@ async function begin({ channel }: Rig): Promise<SentMessage> {
   return { messageId: first.id, receipt: sent.receipt, message: first };
 }
 
-test("what is quiet and what calls at the same time both stand in the first message in the end", async () => {
+test("a quiet message and one with a mention at the same time are both in the first message in the end", async () => {
   await using one = await rig();
   const root = await begin(one);
   // The first of both edits arrives last.
@@ -64,7 +67,7 @@ test("what is quiet and what calls at the same time both stand in the first mess
   await one.shows("account 1", "account 2", "account 3");
 });
 
-test("what calls is delivered while the edit of the first message has no answer", async () => {
+test("a message with a mention is delivered while the edit of the first message has no answer", async () => {
   await using one = await rig();
   const root = await begin(one);
   one.discord.fail({ method: "PATCH", path: /messages/, effect: { kind: "delay", ms: 1_000 }, times: 2 });
@@ -77,7 +80,7 @@ test("what calls is delivered while the edit of the first message has no answer"
   await one.shows("account 1", "account 2", "account 3");
 });
 
-test("an older quiet change, told late, takes nothing back", async () => {
+test("an older quiet change that is sent late undoes nothing", async () => {
   await using one = await rig();
   const root = await begin(one);
   const older = told([change("worsened", { id: 1, summary: "at 3 %" }, { id: 201 })], { quiet: true });
@@ -90,7 +93,7 @@ test("an older quiet change, told late, takes nothing back", async () => {
   expect(JSON.stringify(first)).not.toContain("at 3 %");
 });
 
-test("what is over stands below what fires, struck, and leads the first message no longer", async () => {
+test("ended alerts are struck, below firing ones, and not in the headline of the first message", async () => {
   await using one = await rig();
   const near = (id: number, kind: AlertChange["kind"], at: number) => {
     const made = told([
@@ -123,7 +126,7 @@ test("what is over stands below what fires, struck, and leads the first message 
 test.each([
   ["of an incident", { incident }],
   ["of no incident", {}],
-])("an alert that is over asks for nothing in an edited message %s", async (_, content) => {
+])("an ended alert has no requests in an edited message %s", async (_, content) => {
   await using one = await rig();
   const risky = (id: number) =>
     change(
@@ -152,7 +155,7 @@ test.each([
   await one.shows("~~", "RESOLVED");
   expect(shown()).not.toMatch(/deposit \$1|Call 1|ack 1|runbooks/);
   if ("incident" in content)
-    // Nothing that was so before its end reads as the present.
+    // The state before its end must not appear as the present one.
     expect(one.discord.messages[0]!.embeds.find(({ title }) => title?.startsWith("~~"))?.description).toBe(
       "RESOLVED 2026-11-21 03:41:19 UTC\nmain: SOL long is 4.2 % from liquidation.\nFired 2026-11-21 03:41:18 UTC, acknowledged by ana.",
     );

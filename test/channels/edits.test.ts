@@ -1,4 +1,7 @@
-/** Telegram and Slack keep the first message of an incident current by editing it, and lose and repeat nothing when they cannot. */
+/**
+ * Telegram and Slack keep the first message of an incident current by edits, and neither lose nor repeat messages if
+ * they cannot.
+ */
 import { getEventListeners } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
@@ -16,14 +19,14 @@ import { atMs, change, message, outgoing } from "./messages.ts";
 
 const never = new AbortController().signal;
 
-/** A message as it stands on the far side. */
+/** A message at the service. */
 interface Shown {
   readonly receipt: string;
   readonly text: string;
   readonly edits: number;
-  /** Nobody is called: no sound, or no trace outside of a thread. */
+  /** Silent: no sound, or only in a thread. */
   readonly silent: boolean;
-  /** Receipt of the message below which it stands. */
+  /** Receipt of the message that it replies to. */
   readonly below: string | null;
 }
 
@@ -35,7 +38,7 @@ interface Chat extends AsyncDisposable {
   /** Resolves when the first message was edited so often. */
   readonly edited: (times: number) => Promise<unknown>;
   readonly deleteFirst: () => void;
-  /** No message can be edited any more. */
+  /** From now on no message can be edited. */
   readonly freeze: () => void;
 }
 
@@ -115,7 +118,7 @@ describe.each([
   ["Telegram", telegram],
   ["Slack", slack],
 ])("%s", (name, start) => {
-  test("what is quiet is edited into the first message of its incident, with all that was told since", async () => {
+  test("a quiet message is edited into the first message of its incident, with all updates", async () => {
     await using one = await start();
     const root = await begin(one);
     const second = quiet([of(2)]);
@@ -159,7 +162,7 @@ describe.each([
     expect(sent.below).toBe(how === "was deleted" ? null : root.receipt);
   });
 
-  test("what the first message could not name is sent", async () => {
+  test("a message that the first one has no room for is sent", async () => {
     await using one = await start();
     const first = message([of(1)]);
     const { receipt } = (await send(one, { message: first })) as { receipt: string };
@@ -168,13 +171,13 @@ describe.each([
     expect(one.shown()).toMatchObject([{ edits: 0 }, { text: expect.stringContaining("account 2 is near") }]);
   });
 
-  test("what is quiet and has no first message is sent and calls nobody", async () => {
+  test("a quiet message without a first message is sent silently", async () => {
     await using one = await start();
     expect(await send(one, { message: quiet([of(2)]) })).toMatchObject({ kind: "delivered" });
     expect(one.shown()).toMatchObject([{ silent: true, below: null }]);
   });
 
-  test("what notifies is a message of its own below the first one, which then shows it too", async () => {
+  test("a notifying message is sent below the first one, which then shows it too", async () => {
     await using one = await start();
     const root = await begin(one);
     const loud = told([of(2)]);
@@ -183,12 +186,12 @@ describe.each([
     const [first, second] = one.shown();
     expect(second).toMatchObject({ silent: false, below: root.receipt, edits: 0 });
     expect(first?.text).toContain("account 2 is near");
-    // An edit that knows of the first message only, and not of that one, takes nothing back.
+    // An edit that only knows the first message does not remove the other update.
     await send(one, { message: quiet([of(3)]), root });
     for (const id of [1, 2, 3]) expect(one.shown()[0]?.text).toContain(`#${id}: account ${id} is near`);
   });
 
-  test("what notifies is delivered once, whatever comes of the edit, which is tried again", async () => {
+  test("a notifying message is delivered once, whatever the result of the edit, which is retried", async () => {
     await using one = await start();
     const root = await begin(one);
     const sending = send(one, { message: told([of(2)]), root });
@@ -218,14 +221,14 @@ describe.each([
     expect(one.shown()).toMatchObject([{ edits: 0 }]);
   });
 
-  test("edits of two lanes at the same time both stand in the end", async () => {
+  test("simultaneous edits of two lanes are both in the result", async () => {
     await using one = await start();
     const root = await begin(one);
     await Promise.all([2, 3].map((id) => send(one, { message: quiet([of(id)]), root })));
     for (const id of [1, 2, 3]) expect(one.shown()[0]?.text).toContain(`#${id}: account ${id} is near`);
   });
 
-  test("what got no worse edits the newest message about it, and the first of its incident", async () => {
+  test("a minor update edits the newest message about it, and the first of its incident", async () => {
     await using one = await start();
     const root = await begin(one);
     const second = told([of(2)]);
@@ -254,7 +257,7 @@ describe.each([
     expect(one.shown()[1]?.text).toContain("BETTER, now warning");
   });
 
-  test("twelve accounts of three positions stand in the first message, each by its name", async () => {
+  test("twelve accounts of three positions are in the first message, each by its name", async () => {
     await using one = await start();
     const summary = (id: number) =>
       `account ${id} is near: SOL long is 4.2 % from liquidation ${"x".repeat(60)}`;
@@ -272,7 +275,7 @@ describe.each([
     expect(one.shown()[0]?.text).toContain(root.message.id);
   });
 
-  test("an incident that outgrows a message has a line an alert in it; beyond that, what is quiet is sent", async () => {
+  test("a large incident has one line per alert in a message; beyond that, quiet messages are sent", async () => {
     await using one = await start();
     const description = "what to do: ".repeat(60);
     const root = await begin(one, [of(1, "fired", { description })]);
@@ -299,7 +302,7 @@ describe.each([
   });
 });
 
-test("Slack: where a thread takes nothing, its message stands in the channel", async () => {
+test("Slack: if a thread refuses a message, it is sent to the channel", async () => {
   const token = "xoxb-0123456789-abcdef";
   const world = new SlackChannel({ token, channel: "C0123456789" });
   await using far = await startService(world.dialect, { sends: slackSends });

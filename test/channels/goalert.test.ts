@@ -1,4 +1,4 @@
-/** The program of docs/channels/oncall.md, as a reader would save it, against a GoAlert that takes what its documentation allows. */
+/** Tests the program of docs/channels/oncall.md against a GoAlert that accepts what its documentation permits. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -46,7 +46,7 @@ async function desk(key = token) {
   return { goalert, far, channel, tell, [Symbol.asyncDispose]: close };
 }
 
-test("an alert is open there from its beginning to its end, whatever happens in between and however often it is sent", async () => {
+test("an alert is open in GoAlert from its start to its end, for any changes and retries in between", async () => {
   await using one = await desk();
   const first = change("fired", { id: 1, summary: `main: SOL long ${"é🦀".repeat(200)}` });
   const second = change("fired", { id: 2 });
@@ -59,13 +59,13 @@ test("an alert is open there from its beginning to its end, whatever happens in 
   const { firedAtMs } = first.alert;
   for (const kind of ["rose", "reminder"] as const) await one.tell(change(kind, { id: 1, firedAtMs }));
   expect(one.goalert.open).toHaveLength(2);
-  // It would open anew what a person closed there.
+  // It would reopen an alert that a person closed.
   const asked = one.far.asked.length;
   expect(await one.tell(change("acknowledged", { id: 1, firedAtMs }))).toEqual(delivered);
   expect(one.far.asked).toHaveLength(asked);
   await one.tell(change("ended", { id: 1, firedAtMs }));
   expect(one.goalert.open.map(({ details }) => /#\d/.exec(details)?.[0])).toEqual(["#2"]);
-  // An end without a beginning there opens nothing.
+  // An end without a start opens nothing.
   await one.tell(change("ended", { id: 9 }));
   expect(one.goalert.open).toHaveLength(1);
 });
@@ -79,7 +79,7 @@ test("a test opens one, a digest none", async () => {
   expect(one.goalert.open.map(({ summary }) => summary)).toEqual([expect.stringContaining("A title")]);
 });
 
-test("a server that is unwell or does not know the key: tried again; a request that it refuses: for good", async () => {
+test("a server error or an unknown key: retry; a refused request: refused for good", async () => {
   await using one = await desk();
   one.far.fault({ status: 503 });
   expect(await one.tell(change())).toMatchObject({ kind: "retry", detail: expect.stringContaining("503") });

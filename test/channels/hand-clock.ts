@@ -1,11 +1,11 @@
-/** A clock that a test moves by hand; sockets run on. */
+/** A clock that a test moves; sockets work in real time. */
 import type { Clock } from "../../src/domain/clock.ts";
 import { atMs } from "./messages.ts";
 
 export interface HandClock extends Clock {
   /** Moves time and runs what falls due. */
   pass(ms: number): void;
-  /** Waits until somebody has asked to be called. @param ms after exactly so long; left out: whenever */
+  /** Waits until a timer is set. @param ms its duration; left out: any */
   asked(ms?: number): Promise<void>;
 }
 

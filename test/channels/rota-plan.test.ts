@@ -26,7 +26,7 @@ function plan(settings: object, calendar?: string): RotaPlan {
   return planOf(whole, berlin, read?.events);
 }
 
-/** `anna 2026-03-23T08:00Z`, for each piece from its beginning on. */
+/** `anna 2026-03-23T08:00Z`, for each duty period. */
 const told = (of: RotaPlan, from: string, to: string) =>
   dutyPeriods(of, at(from), at(to)).map(
     ({ people, fromMs }) =>
@@ -57,7 +57,7 @@ describe("turns", () => {
     ]);
   });
 
-  test("at a local time that the clocks jump over begin with the jump, at one that comes twice with the first", () => {
+  test("at a skipped local time begin with the clock change, at a repeated one with the first", () => {
     const of = plan({ turn: "Sun 02:30", since: "2026-03-01" });
     expect(nextChangeMs(of, at("2026-03-28T00:00Z"))).toBe(at("2026-03-29T01:00Z"));
     expect(nextChangeMs(of, at("2026-10-24T00:00Z"))).toBe(at("2026-10-25T00:30Z"));
@@ -90,7 +90,7 @@ describe("turns", () => {
 });
 
 describe("overrides", () => {
-  test("go before turns, in local time, as days, or as instants", () => {
+  test("take precedence over turns, in local time, as days, or as instants", () => {
     const of = plan({
       ...{ turn: "Mon 09:00", since: "2026-03-16", people: ["anna", "ben", "cleo"] },
       overrides: [
@@ -152,7 +152,7 @@ describe("a calendar", () => {
       { people: ["ben", "anna"], fromMs: at("2026-03-09T12:00Z"), toMs: at("2026-03-10T00:00Z") },
       { people: [], fromMs: at("2026-03-20T00:00Z"), toMs: at("2026-03-21T00:00Z") },
     ]);
-    // In a gap messages go to who is next, after the last shift to who had it.
+    // In a gap the next person gets the messages, after the last shift the last person.
     expect([onDuty(of, at("2026-03-20T06:00Z")), addressee(of, at("2026-03-20T06:00Z"))]).toEqual([
       null,
       "anna",
@@ -278,7 +278,7 @@ describe("a calendar", () => {
     expect(of(most + 1).mistakes).toEqual([{ line: 3 + most * 6, message: expect.stringMatching(message) }]);
   });
 
-  test("tells what it holds in a line that can be printed, of bounded length", () => {
+  test("reports contents in printable lines of bounded length", () => {
     const rest = `\u001b[2J${"x".repeat(100_000)}`;
     for (const line of [`STATUS:${rest}`, `RRULE:${rest}`, `DTSTART;TZID=${rest}:20260301T000000`]) {
       const lines = [good[0]!, line, ...good.slice(line.startsWith("DTSTART") ? 2 : 1)];

@@ -1,4 +1,7 @@
-/** A rota as a channel: who gets a message, what the person's channel is told of before, and who stands in. */
+/**
+ * A rota as a channel: the recipient of a message, the earlier messages that the person's channel gets, and
+ * replacements.
+ */
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
@@ -44,7 +47,7 @@ async function desk() {
   const parts = { clock, random: seededRandom(1), out: new PassThrough() };
   const channels = createChannels(settings, () => desk.plan, parts);
   const oncall: Channel = channels.get("oncall")!;
-  /** Sealed at a time, by the plan of then. */
+  /** Finalized at a time, by the plan at that time. */
   const sealed = (sealedAtMs: number, one: Message = message([change()], { sealedAtMs })): Message =>
     withOnDuty({ ...one, receiver: "oncall", sealedAtMs }, desk.plan);
   const close = async () => {
@@ -55,7 +58,7 @@ async function desk() {
   return Object.assign(desk, { oncall, channels, sealed, [Symbol.asyncDispose]: close });
 }
 
-test("who is on duty when it is sealed gets it, also when it is tried again after the hand-over, under another plan", async () => {
+test("the person on duty when it is finalized gets it, also in a retry after the hand-over, under another plan", async () => {
   await using one = await desk();
   const sent = one.sealed(handOverMs - 1);
   expect(sent.content.onDuty).toBe("anna");
@@ -74,7 +77,7 @@ test("who is on duty when it is sealed gets it, also when it is tried again afte
   expect([one.anna.taken.length, one.ben.taken.length]).toEqual([1, 1]);
 });
 
-test("a message that nobody gave a person (a test, a digest) goes by the plan at the time of its seal", async () => {
+test("a message without a stored person (a test, a digest) uses the plan at the time when it was finalized", async () => {
   await using one = await desk();
   await one.oncall.send(
     outgoing({ message: message([], { sealedAtMs: handOverMs, content: { kind: "test" } }) }),
@@ -83,7 +86,7 @@ test("a message that nobody gave a person (a test, a digest) goes by the plan at
   expect([one.anna.taken.length, one.ben.taken.length]).toEqual([0, 1]);
 });
 
-test("what the other person was sent is neither edited nor replied to; one's own is, under its own receipt", async () => {
+test("messages to the other person are neither edited nor replied to; own ones are, under their own receipts", async () => {
   const seen: (readonly [person: string, outgoing: Outgoing])[] = [];
   const stand = (name: string): [string, Channel] => {
     const probe = async () => ({ kind: "ok", detail: "" }) as const;
@@ -112,7 +115,6 @@ test("what the other person was sent is neither edited nor replied to; one's own
   ]);
   for (const key of ["latest", "root", "former"]) expect(seen[1]![1]).not.toHaveProperty(key);
 
-  // The newest one's own of several.
   const mixed = { inReplyTo: told, latest: { ...told, receipt: "ben: 3" } };
   await rota.send(
     outgoing({ message: message([change("ended")], { sealedAtMs: handOverMs }), ...mixed }),
@@ -121,7 +123,7 @@ test("what the other person was sent is neither edited nor replied to; one's own
   expect(seen[2]![1]).toMatchObject({ inReplyTo: { receipt: "3" }, latest: { receipt: "3" } });
 });
 
-test("others stand in for the person whom a message is for: who is on duty by then, then the rest by their turns", async () => {
+test("others replace the recipient of a message: the person on duty by then, then the others by their turns", async () => {
   await using one = await desk();
   const names = (message: Message | null) => one.oncall.people!(message).map(({ name }) => name);
   const sent = one.sealed(handOverMs - 1);

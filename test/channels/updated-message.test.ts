@@ -1,4 +1,4 @@
-/** The first message of an incident as it stands after what was told since. */
+/** The first message of an incident with later updates. */
 import { expect, test } from "vitest";
 import { render } from "../../src/channels/message.ts";
 import { withUpdates } from "../../src/channels/updated-message.ts";

@@ -37,7 +37,7 @@ function compiled(text: string, longest: number, timezone: string) {
   return template!;
 }
 
-/** As it is sealed with these templates; a fault fails the test. */
+/** The message finalized with these templates; a template error fails the test. */
 export function inWordsOf(
   message: Message,
   written: Parameters<typeof templatesOf>[0],

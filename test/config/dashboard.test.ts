@@ -1,4 +1,4 @@
-/** The section of the status page: who may use it from where, and what is refused. */
+/** The section of the status page: accepted and refused settings. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { formatConfigProblem, formatConfigWarning, settingsFromText } from "../../src/daemon/settings.ts";

@@ -1,11 +1,11 @@
-/** config.example.yaml is valid as it stands, with everything in it switched on, and says what the usual values are. */
+/** config.example.yaml is valid as it is and with every setting enabled, and states the defaults. */
 import fs from "node:fs";
 import { expect, test } from "vitest";
 import { type DaemonSettings, formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { type Desk, desk, rest } from "./desk.ts";
 
 const example = fs.readFileSync(new URL("../../config.example.yaml", import.meta.url), "utf8");
-/** A setting that is switched off has no space after its #, a sentence has one. */
+/** A disabled setting has no space after its #, a sentence has one. */
 const switchedOn = example.replace(/^( *)#(?=[^ #\n])/gm, "$1");
 
 const env = {

@@ -1,4 +1,4 @@
-/** Every mistake has its line, says what was found and what is allowed, and hides no other. */
+/** Every mistake is reported with its line, the value found and the allowed values, and hides no other. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import { describe, expect, test } from "vitest";
 import {
@@ -16,11 +16,11 @@ function problems(text: string, at: Desk): readonly ConfigProblem[] {
   return "problems" in result ? result.problems : [];
 }
 
-/** `line:column path: message`, and what may have been meant. */
+/** `line:column path: message`, and the suggestion. */
 const brief = ({ line, column, path, message, nearest }: ConfigProblem) =>
   `${line}:${column} ${path === "" ? "" : `${path}: `}${message}${nearest === null ? "" : ` ~ ${nearest}`}`;
 
-/** The rest follows in lines of its own; keys of it that a case brings itself are left out. */
+/** The other sections are appended; keys that a case contains are left out. */
 function completed(text: string): string {
   const own = new Set([...text.matchAll(/^(\w+):/gm)].map(([, key]) => key));
   const missing = rest.split("\n").filter((line) => !own.has(line.split(":")[0]));
@@ -356,7 +356,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   ["rules: .", ["1:8 rules: . is a folder: name its files, as in *.yaml"]],
   ["rules: shiped", ["1:8 rules: shiped does not exist (looked for FOLDER/shiped) ~ shipped"]],
   ["rules: shipped:margn", ["1:8 rules: no rule pack is called shipped:margn ~ shipped:margin"]],
-  // Rules that are named elsewhere, while other mistakes keep some of them from being read.
+  // References to rules, while other mistakes prevent some rules from being read.
   [
     "rules: [own.yaml, gone.yaml]\nruleOverrides: { Fur: { for: 5s }, Drawdown: { for: 5s } }\nrouting: { receivers: [here], routes: [{ match: { rule: [Fir, Drawdown, Far] }, receivers: [here] }] }",
     [
@@ -452,7 +452,7 @@ describe("files that are no configuration", () => {
     const found = problems(text, at);
     expect(found.length).toBeGreaterThan(0);
     expect(found.length).toBeLessThanOrEqual(100);
-    // What was left out is said.
+    // Omissions are reported.
     expect(found.some((one) => one.message.startsWith("more than 99 mistakes"))).toBe(found.length === 100);
   });
 });

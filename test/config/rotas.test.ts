@@ -1,4 +1,4 @@
-/** Rotas of a configuration: people who are channels, zones, calendars, each mistake at its place. */
+/** Rotas in a configuration: people, zones and calendars, and the place of each mistake. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { onDuty } from "../../src/channels/rota/plan.ts";

@@ -1,4 +1,4 @@
-/** Wherever a secret stands, and however wrong everything around it is, no text that comes out repeats it. */
+/** No output repeats a secret, wherever it is in the configuration and whatever mistakes surround it. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import { inspect } from "node:util";
 import { base58 } from "@scure/base";
@@ -18,7 +18,7 @@ function output(text: string, at: Desk): string {
     : `settings\n${JSON.stringify(result.warnings)}\n${inspect(result.settings.wallets)}${JSON.stringify(result.settings.wallets)}${result.settings.ruleSetText}`;
 }
 
-/** `@` is where the secret goes: itself, a variable that holds it, and in quotes. */
+/** `@` is replaced by the secret: as it is, as a variable, and in quotes. */
 const places = [
   "channels: { chat: { type: discord, token: @, channelId: 1 } }",
   "channels: { chat: { type: discord, token: [@], channelId: 1 } }",
@@ -34,7 +34,7 @@ const places = [
   "wallets: [{ name: x, secret: @, keyDir: x }]",
   "wallets: [{ name: x, secret: @@ }]",
   "wallets: [{ name: x, secret: @, login: x }]",
-  // An address may hold a password or a key wherever one stands, also where none belongs.
+  // A URL may contain a password or a key in any part, also where none belongs.
   "exchange: { baseUrl: https://h/@ }",
   "exchange: { baseUrl: https://h/v1?k=@ }",
   "exchange: { baseUrl: 'h://@' }",
@@ -42,7 +42,7 @@ const places = [
   "channels: { chat: { type: telegram, token: 1:x, chatId: 1, apiUrl: http://h/@ } }",
   "heartbeat: { url: http://h/@ }",
 ];
-/** Only what came from the environment is known to be secret here. */
+/** Only values of the environment are known to be secret here. */
 const elsewhere = [
   "timezone: @",
   "exchange: { baseUrl: https://@:@host/v1?@, requestsPerSecond: @ }",

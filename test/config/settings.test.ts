@@ -1,4 +1,4 @@
-/** The result of a sound configuration: values, keys, rules, and warnings where something is odd. */
+/** The result of a valid configuration: values, keys, rules, and warnings. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import fs from "node:fs";
 import path from "node:path";
@@ -375,7 +375,7 @@ test("a wallet of the keystore signs in by its address, and the keystore has to 
   ]);
   at.keystore("keystore.json", [authority]);
   expect(problemsOf(line)).toMatchObject([{ authority, keptIn: "keystore", login: "message" }]);
-  // A signer that runs on its own looks at its keystore itself.
+  // A separate signer reads its keystore itself.
   expect(problemsOf(`${line}\nsigner: { socket: ./s, keystore: ./none.json }`)).toMatchObject([
     { authority },
   ]);

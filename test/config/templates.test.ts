@@ -1,4 +1,4 @@
-/** Templates of channels: read with the configuration, each mistake at its place. */
+/** Templates of channels: read with the configuration; each mistake is reported at its place. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import { expect, test } from "vitest";
 import { takenKeys } from "../../src/cli/reload-text.ts";

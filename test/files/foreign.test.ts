@@ -1,4 +1,4 @@
-/** Files that are read: by whom they could be changed, and kinds of files that are none to read. */
+/** Files that are read: who could change them, and file types that are refused. */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";

@@ -1,4 +1,4 @@
-/** Files that are replaced as a whole, also beside what a killed process left. */
+/** Files that are replaced atomically, also if a killed process left a temporary file. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

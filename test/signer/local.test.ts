@@ -1,4 +1,4 @@
-/** Acts of a signer: each is signed as asked, or refused whole, whatever its asker says about it. */
+/** Acts of a signer: each is signed as requested or refused, whatever its client states. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -252,7 +252,7 @@ test("a transaction is noted with the hash of its message, as the ledger has it,
     sha256(message),
     sha256(message),
   ]);
-  // As README has it recomputed from the chain's bytes.
+  // As README recomputes it from the chain's bytes.
   const recipe = /base64 -d \| tail -c \+\S+ \| sha256sum/.exec(
     readFileSync(path.join(import.meta.dirname, "../../README.md"), "utf8"),
   )![0];

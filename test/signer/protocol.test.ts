@@ -1,4 +1,4 @@
-/** Signer and asker over real sockets: what is answered, what ends the connection, and how the asker comes back. */
+/** Signer and client over real sockets: replies, reasons to close the connection, and reconnection. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -128,7 +128,7 @@ test("what is refused and what is not there are told apart", async () => {
   });
   const other = testKey("other").address;
   await expect(client.signerOf(other).sign(login)).rejects.toThrow(SignerUnavailable);
-  // One wallet that cannot be signed for is a trouble also while others can, and while the signer answers.
+  // A wallet that cannot sign is a trouble even if others can and the signer answers.
   await signer.sign(login);
   await client.load();
   expect(client.trouble).toBe(`the signer has no key of ${other}`);
@@ -256,7 +256,7 @@ test("a configuration that is not loaded is no trouble, a signer that has none i
   client.close();
 });
 
-/** A signer with room for 16, as one that runs on its own, and what opens a connection to it. */
+/** A signer with the connection limit of a separate signer, and a function that opens a connection to it. */
 async function crowd() {
   server.close();
   await once(server, "close");
@@ -293,14 +293,14 @@ test("connections that say nothing make place, the one that asked longest ago la
   expect(await ask(daemon)).toBe("answered");
   const silent: Socket[] = [];
   for (let n = 0; n < 15; n++) silent.push(await open());
-  // Too new to be sent away: there is no room.
+  // Too recent to be closed: the limit is reached.
   expect(await ask(await open())).toBe("closed");
   await clock.advance(3_000);
   const gone = once(silent[0]!, "close");
   expect(await ask(await open())).toBe("answered");
   await gone;
   for (let n = 0; n < 14; n++) expect(await ask(await open())).toBe("answered");
-  // Whoever has asked is left alone for longer.
+  // A connection with a request may be idle for longer.
   expect(await ask(await open())).toBe("closed");
   expect(await ask(daemon)).toBe("answered");
 });
@@ -323,12 +323,12 @@ test("for an asker that reads nothing replies are not made without end", async (
   const closed = once(served as Socket, "close");
   const requests = (count: number) =>
     Array.from({ length: count }, (_, id) => lineOf({ id, do: "load" })).join("");
-  // So many may wait; were they answered, the next ones might, too.
+  // The maximum that may wait; if they were answered, further ones might be accepted.
   stream.write(requests(200));
   await vi.waitFor(() => expect(made).toBeGreaterThan(1));
   stream.write(requests(150));
   await closed;
-  // As much as the system takes between two sockets, and a reply more.
+  // The capacity of the system's buffers between two sockets, plus one reply.
   expect(made).toBeLessThan(150);
   stream.resume();
   await over;

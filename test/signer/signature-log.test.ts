@@ -1,4 +1,4 @@
-/** The signature log goes into a file of its own alone. */
+/** The signature log is written to its own file only. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The keystore: what it seals it opens again, for its passphrase alone. */
+/** The keystore: it can be opened with its passphrase only. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -14,7 +14,7 @@ import {
 import { readKeystore, writeKeystore } from "../../src/wallet/keystore-file.ts";
 import { BadKey, WalletKey } from "../../src/wallet/wallet-key.ts";
 
-/** Quick: the cost is the same arithmetic whatever its size. */
+/** A low cost; the algorithm is the same. */
 const cost = { N: 1_024, r: 8, p: 1 };
 const keys = [61, 62, 63].map((byte) => WalletKey.fromSeed(new Uint8Array(32).fill(byte)));
 const passphrase = "correct horse battery staple";
@@ -115,7 +115,7 @@ test("the file is its owner's alone, and replaced as a whole", () => {
   chmodSync(file, 0o644);
   expect(() => readKeystore(file)).toThrow(/mode 0644.*Fix: chmod 600/);
   chmodSync(file, 0o600);
-  // A folder that cannot take a draft leaves the old file as it is.
+  // If the folder cannot hold a temporary file, the old file is kept.
   expect(() => writeKeystore(path.join(file, "x"), sealed)).toThrow(BadKey);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(sealed);
 });
