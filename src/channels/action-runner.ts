@@ -97,8 +97,8 @@ export class ActionRunner {
     const { rule, subject } = story.alert;
     const matchers = [`rule=${rule}`, `subject=${subject}`];
     const comment = `from the message of alert #${alertId}${pressId === undefined ? "" : ` (press ${pressId})`}`;
-    const given = pressId && actions.silences().find((one) => one.comment === comment);
-    if (given) return silencedAnswer(given, null, timezone);
+    const existing = pressId && actions.silences().find((one) => one.comment === comment);
+    if (existing) return silencedAnswer(existing, null, timezone);
     return this.#silence({ matchers, forMs: press.hours * 3_600_000, comment, by, upTo: press.upTo });
   }
 

@@ -28,9 +28,8 @@ export const trimmed = (url: string): string => url.replace(/\/+$/, "");
 
 /**
  * Returns true if the WebSocket address that a service returned may be used. `wss:` is allowed. `ws:` could be read in
- * transit, and a `ws:`
- * address on this machine could reach any local program, so it is allowed only if the service itself is on this
- * machine.
+ * transit, and a `ws:` address on this machine could reach any local program, so it is allowed only if the service
+ * itself is on this machine.
  * @param apiUrl the configured address of the service
  */
 export function isSafeSocket(address: string, apiUrl: string): boolean {

@@ -1,9 +1,7 @@
 /**
  * A rate-limited log for events that other people or services cause. Per minute it writes a fixed number of action
- * lines and of failure
- * lines, and then one line with the number of omitted lines. Actions that changed something are always logged. The
- * limit keeps a hostile
- * service, or a person who presses buttons without end, from filling the disk.
+ * lines and of failure lines, and then one line with the number of omitted lines. Actions that changed something are
+ * always logged. The limit keeps a hostile service, or a person who presses buttons without end, from filling the disk.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { ChannelLog } from "./log.ts";

@@ -1,9 +1,7 @@
 /**
  * The buttons under a chat message, and their ids. An id holds everything that handling a press needs, so buttons of
- * old messages work
- * after a restart: the action, the alert's number, and the time at which it fired. The time distinguishes it from an
- * alert with the same
- * number in another database. Pure.
+ * old messages work after a restart: the action, the alert's number, and the time at which it fired. The time
+ * distinguishes it from an alert with the same number in another database. Pure.
  *
  * Limits of chats: ids of 64 bytes (Telegram), labels of 75 characters (Slack), 5 rows of 5 buttons (Discord).
  */
@@ -45,8 +43,7 @@ const maxRows = 5;
 
 /**
  * @returns a row per alert that fires or is an event, highest level first; no row for ended alerts. The message of an
- * incident has a row
- * for all of its alerts above them
+ * incident has a row for all of its alerts above them
  */
 export function buttonsOf({ id, content }: Message, over: ReadonlySet<number> = new Set()): Button[][] {
   if (content.kind !== "alert") return [];

@@ -3,8 +3,7 @@
  * results.
  *
  * A channel does not retry, does not wait for rate limits, and does not exceed its deadline; the outbox does the
- * scheduling. The channel
- * classifies each failure and states when a retry makes sense.
+ * scheduling. The channel classifies each failure and states when a retry makes sense.
  */
 import type { Capacity, Message, SendFailure } from "../domain/delivery.ts";
 
@@ -19,8 +18,7 @@ export type SendResult =
       readonly afterMs: number | null;
       /**
        * Set if the service answered with success but without confirmation, so the message may have been delivered. Left
-       * out: it was not
-       * delivered, or there was no answer.
+       * out: it was not delivered, or there was no answer.
        */
       readonly unconfirmed?: true;
     }
@@ -48,8 +46,7 @@ export interface Outgoing {
   readonly latest?: SentMessage;
   /**
    * The earlier messages about these alerts and the rest of their group, oldest first, each with its edits. Set for
-   * channels with
-   * `keepsGroups`.
+   * channels with `keepsGroups`.
    */
   readonly around?: readonly SentMessage[];
   /** The first message of the incident, with its edits. Set for channels that edit. Left out: there is none. */
@@ -58,8 +55,7 @@ export interface Outgoing {
   readonly former?: SentMessage;
   /**
    * Set if the message is sent long after it became pending, or by another person's channel. It is shown beside the
-   * finalized content,
-   * which does not change.
+   * finalized content, which does not change.
    */
   readonly late?: Late;
 }
@@ -105,13 +101,12 @@ export interface Channel extends Capacity {
   readonly keepsGroups?: boolean;
   /**
    * For a rota: the people's channels by which a message may be sent, in the order in which they are tried; null stands
-   * for a message that
-   * is finalized now. Each has the name of a configured channel and makes one attempt by it. Left out: the channel
-   * sends its messages itself.
+   * for a message that is finalized now. Each has the name of a configured channel and makes one attempt by it. Left
+   * out: the channel sends its messages itself.
    */
   readonly people?: (message: Message | null) => readonly [Channel, ...Channel[]];
   /** Messages are finalized with chart data (`MessageContent.chart`). Left out: without. */
-  readonly drawsSealed?: boolean;
+  readonly drawsCharts?: boolean;
   /** Resolves with "failed" if the service refuses; the daemon starts all the same. */
   start(signal: AbortSignal): Promise<ProbeResult>;
   /** Makes one attempt. Rejects only with the signal's reason, never because of the service or the network. */

@@ -1,7 +1,6 @@
 /**
  * A message as a JSON document, for programs: the body of webhooks and the input of commands. Within one version,
- * fields are added and
- * never changed or removed. docs/channels/webhook.md documents it.
+ * fields are added and never changed or removed. docs/channels/webhook.md documents it.
  */
 import { adviceIn } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";

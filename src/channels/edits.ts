@@ -1,7 +1,6 @@
 /**
  * Edits sent messages, for channels that keep the first message of an incident current. Edits of one message run one at
- * a time, and each
- * contains all updates so far, so edits from two lanes never undo each other.
+ * a time, and each contains all updates so far, so edits from two lanes never undo each other.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Message } from "../domain/delivery.ts";
@@ -14,8 +13,7 @@ export interface EditsOptions {
   readonly log: ChannelLog;
   /**
    * Makes one edit of the message under a receipt. `refused`: it cannot be edited, now or later. Null: the content is
-   * too long to name all
-   * of its alerts, or the receipt is not valid.
+   * too long to name all of its alerts, or the receipt is not valid.
    * @param current the message with all updates
    * @param parts the original message and its updates
    */

@@ -1,7 +1,6 @@
 /**
  * Limits the frames that a service sends over an open connection, or the answers to repeated polls. Normal chats are
- * far below the limits;
- * a service above them would use up the daemon's time and memory.
+ * far below the limits; a service above them would use up the daemon's time and memory.
  */
 
 /** Maximum frame size, bytes. */

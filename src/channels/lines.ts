@@ -29,8 +29,7 @@ export function ledBy(block: Block, text: string): string {
 
 /**
  * The whole message as lines of plain text, for mails, terminals, and channels that refused the formatted message. The
- * first line is the
- * headline; an empty string separates blocks.
+ * first line is the headline; an empty string separates blocks.
  * @param inFull number of blocks shown in full, from the first; the others have one line each
  */
 export function plainLines(rendering: Rendering, inFull = rendering.inFull): string[] {

@@ -1,7 +1,6 @@
 /**
  * Sources of button presses, shared by the channels of one bot: one source per bot and process, started for the first
- * channel and stopped
- * after the last.
+ * channel and stopped after the last.
  */
 export interface Source {
   /** The reason why no presses are received, for people; null: they are received. */

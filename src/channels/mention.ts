@@ -1,7 +1,6 @@
 /**
  * Selects the mention for a message: people are mentioned only when an alert fires, gets worse, is repeated, or a
- * position was taken by the
- * exchange.
+ * position was taken by the exchange.
  */
 import { type AlertChange, isTaking, type Severity, severities } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";

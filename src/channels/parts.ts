@@ -13,8 +13,7 @@ export class Parts<Answer> {
 
   /**
    * Sends, in order, the parts that were not accepted before. @returns the answer to the first part, or the first
-   * answer that is not an
-   * acceptance
+   * answer that is not an acceptance
    */
   async send<Part>(
     messageId: string,

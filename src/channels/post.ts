@@ -1,7 +1,6 @@
 /**
  * One HTTP request of a channel: within its deadline, never repeated, with a classified result. The meaning of a status
- * is the same for most
- * services; a channel whose service differs handles its cases before `verdict`.
+ * is the same for most services; a channel whose service differs handles its cases before `verdict`.
  */
 import { Agent, type Dispatcher, request } from "undici";
 import { errorCode } from "../domain/error-code.ts";
@@ -70,8 +69,8 @@ export class Poster {
     signal.throwIfAborted();
     const { timeoutMs, maxAnswerBytes = defaultAnswerBytes } = this.#options;
     this.#agent ??= new Agent({ connections: 2, connect: { timeout: timeoutMs }, pipelining: 1 });
-    const own = new AbortController();
-    const abort = () => own.abort();
+    const controller = new AbortController();
+    const abort = () => controller.abort();
     signal.addEventListener("abort", abort, { once: true });
     const timer = setTimeout(abort, timeoutMs);
     try {
@@ -84,7 +83,7 @@ export class Poster {
           ...call.headers,
         },
         body: sent === null ? null : sent.body,
-        signal: own.signal,
+        signal: controller.signal,
         dispatcher: this.#agent,
       });
       let text = "";
@@ -101,12 +100,12 @@ export class Poster {
         text += decoder.decode();
       } catch (error) {
         signal.throwIfAborted();
-        return { ...answer, text, cut: this.#none(error, own.signal.aborted) };
+        return { ...answer, text, cut: this.#none(error, controller.signal.aborted) };
       }
       return { ...answer, text };
     } catch (error) {
       signal.throwIfAborted();
-      return this.#none(error, own.signal.aborted);
+      return this.#none(error, controller.signal.aborted);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
@@ -121,8 +120,8 @@ export class Poster {
     }
     const code = errorCode(error);
     const failure = code !== null && /TIMEOUT/.test(code) ? "timeout" : "unreachable";
-    const how = failure === "timeout" ? "did not answer" : "cannot be reached";
-    return { kind: "none", failure, detail: `${who} ${how}${code === null ? "" : ` (${code})`}` };
+    const verb = failure === "timeout" ? "did not answer" : "cannot be reached";
+    return { kind: "none", failure, detail: `${who} ${verb}${code === null ? "" : ` (${code})`}` };
   }
 
   /** A service's explanation of its refusal, fit to be shown. */
@@ -193,7 +192,7 @@ export function probeFailure(
   fix: { readonly denied: string; readonly refused: string; readonly away: string },
 ): ProbeResult {
   const { failure, detail } = result;
-  const how =
+  const fixText =
     failure === "authentication"
       ? fix.denied
       : failure === "rejected"
@@ -201,7 +200,7 @@ export function probeFailure(
         : failure === "unreachable" || failure === "timeout"
           ? fix.away
           : "wait; perpwatch tries again by itself";
-  return { kind: "failed", failure, detail, fix: how };
+  return { kind: "failed", failure, detail, fix: fixText };
 }
 
 /** The wait of `Retry-After`, in seconds or as a date; null if it cannot be read. */

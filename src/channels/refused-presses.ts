@@ -1,7 +1,6 @@
 /**
  * Logs presses and commands of people who are not allowed to act: the first at once, those of the following minute in
- * one line with their
- * count and names. In a public chat anybody can press without end.
+ * one line with their count and names. In a public chat anybody can press without end.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { ChannelLog } from "./log.ts";

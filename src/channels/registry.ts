@@ -68,8 +68,7 @@ export const channelTypes = Object.keys(settingsByType) as [ChannelType, ...Chan
 
 /**
  * Capacities of channel types, known without creating a channel. A Slack channel has that of a bot or of a webhook, a
- * rota what its
- * people have in common.
+ * rota what its people have in common.
  */
 const capacityByType: Readonly<Partial<Record<ChannelType, Capacity>>> = {
   console: consoleCapacity,

@@ -32,8 +32,7 @@ export interface Block {
   readonly runbook: string | null;
   /**
    * Text of the user's template. `what` and `description` hold the same as plain text. With an own body, figures, times
-   * and `now` are not
-   * printed. Left out: no template.
+   * and `now` are not printed. Left out: no template.
    */
   readonly own?: {
     readonly title?: WordedText;

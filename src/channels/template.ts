@@ -1,7 +1,6 @@
 /**
  * Message templates of one channel. They are applied when a message is finalized, so every attempt sends the same text.
- * If a template
- * fails, the default text is used: a template never holds back an alert.
+ * If a template fails, the default text is used: a template never holds back an alert.
  */
 import type { AlertChange } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";

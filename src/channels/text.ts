@@ -1,7 +1,6 @@
 /**
  * Makes data safe to show. Summaries, symbols and notices of the exchange come from outside; they must not format,
- * ping, link or reorder
- * what a person reads.
+ * ping, link or reorder what a person reads.
  */
 
 import { escaped, escapedLines } from "../domain/escape.ts";
@@ -36,8 +35,7 @@ export function shorten(text: string, maxLength: number): string {
 
 /**
  * Escapes data for Discord, so that it is shown as it is. Markdown is escaped; `@` and link schemes are broken by a
- * zero-width space, so that
- * nothing is pinged, formatted or clickable.
+ * zero-width space, so that nothing is pinged, formatted or clickable.
  * @param maxLength UTF-16 units of the result, escapes included; a longer text is cut between characters and ends in
  * "…"
  */

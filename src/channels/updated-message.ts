@@ -7,8 +7,7 @@ const maxAdviceAgeMs = 30_000;
 
 /**
  * Returns true if the message can be delivered by editing an earlier message, because nobody has to be woken. For
- * incidents the
- * message's `quiet` flag decides instead.
+ * incidents the message's `quiet` flag decides instead.
  */
 export function isMinorUpdate(message: Message): boolean {
   return message.content.incident === undefined && hasOnlyMinorChanges(message);
@@ -27,8 +26,7 @@ export function hasOnlyMinorChanges({ content }: Message): boolean {
 /**
  * @param since later messages, oldest first
  * @returns the message with the newest item of each of its alerts, one item per alert. Alerts that joined its incident
- * later are
- * appended; other alerts are not
+ * later are appended; other alerts are not
  */
 export function withUpdates(sent: Message, since: readonly Message[]): Message {
   const newestItems = new Map<number, MessageItem>();

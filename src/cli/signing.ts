@@ -54,7 +54,7 @@ export interface Signing {
 }
 
 /** A passphrase may be asked for meanwhile (passphrase.ts). */
-const readWithinMs = 90_000;
+const readTimeoutMs = 90_000;
 /** One that runs on its own has been asked for it at its start. */
 const ownWithinMs = 10_000;
 const againMs = 500;
@@ -79,7 +79,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
   ];
   const client = new SignerClient({
     connect: socket === null ? () => startSigner(cli, config, words, onLine) : () => connectTo(socket),
-    ...{ clock, readWithinMs: socket === null ? readWithinMs : ownWithinMs, mayBeOlder: socket !== null },
+    ...{ clock, readTimeoutMs: socket === null ? readTimeoutMs : ownWithinMs, mayBeOlder: socket !== null },
     onOlder: (what) => (onLine ? onLine(what, true) : hint(cli, `warning: ${what}`)),
     ...(options.onTrouble ? { onTrouble: options.onTrouble } : {}),
   });
@@ -89,7 +89,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
       ? null
       : new SignerClient({
           connect: () => startSigner(cli, config, ["--fee-payer", path.resolve(payerFile)], onLine),
-          ...{ clock, readWithinMs },
+          ...{ clock, readTimeoutMs },
         });
   let isReached = false;
   const lookForKeys = async (): Promise<Keys> => {

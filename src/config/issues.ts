@@ -1,7 +1,6 @@
 /**
  * Translates a schema's issues into sentences: the place, the value found, and the allowed values. zod's standard texts
- * are not used, because they
- * speak of objects and strings and omit the value found.
+ * are not used, because they speak of objects and strings and omit the value found.
  */
 import { z } from "zod";
 import { nearestName } from "../domain/nearest.ts";
@@ -27,8 +26,8 @@ const allowedKeys = new WeakMap<object, readonly string[]>();
 
 /**
  * Parses with standard texts turned off (an empty message stands for our own text), and records the allowed keys. The
- * setting is zod's global one;
- * it is restored after the call, and also applies to schemas that parse inside a transform.
+ * setting is zod's global one; it is restored after the call, and also applies to schemas that parse inside a
+ * transform.
  */
 export function parseQuietly<T>(
   schema: z.ZodType<T>,
@@ -103,9 +102,13 @@ function mistakeOf(issue: Issue, base: Path, at: (path: Path) => Entry | undefin
   }
   if (own) return [{ ...common, message: `expected ${expected}, found ${foundOf(entry)}`, foreign: false }];
   // Some schemas state the found value themselves.
-  const told = /\bfound\b|\bis no\b/.test(issue.message) || entry.kind !== "scalar";
+  const statesFound = /\bfound\b|\bis no\b/.test(issue.message) || entry.kind !== "scalar";
   return [
-    { ...common, message: told ? issue.message : `${issue.message}, found ${foundOf(entry)}`, foreign: true },
+    {
+      ...common,
+      message: statesFound ? issue.message : `${issue.message}, found ${foundOf(entry)}`,
+      foreign: true,
+    },
   ];
 }
 
@@ -116,14 +119,14 @@ function pathOf(issue: Issue): Path {
 /** Selects the branch of a union that matches the value but for mistakes deeper in it; null if none does. */
 function bestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | null {
   // An issue of the value as a whole shows that another branch was meant.
-  const taken = branches.filter((issues) => issues.length > 0 && !issues.some(isWholly));
-  return taken.reduce<readonly Issue[] | null>(
+  const matching = branches.filter((issues) => issues.length > 0 && !issues.some(isOfWholeValue));
+  return matching.reduce<readonly Issue[] | null>(
     (best, issues) => (best === null || issues.length < best.length ? issues : best),
     null,
   );
 }
 
-function isWholly({ path, code }: Issue): boolean {
+function isOfWholeValue({ path, code }: Issue): boolean {
   return path.length === 0 && code !== "unrecognized_keys" && code !== "too_small" && code !== "too_big";
 }
 
@@ -153,9 +156,17 @@ function expectedOf(issue: Issue): string {
       return orList([...new Set(words)]);
     }
     case "too_small":
-      return sized(issue.origin, issue.inclusive === false ? "more than" : "at least", Number(issue.minimum));
+      return sizeText(
+        issue.origin,
+        issue.inclusive === false ? "more than" : "at least",
+        Number(issue.minimum),
+      );
     case "too_big":
-      return sized(issue.origin, issue.inclusive === false ? "less than" : "at most", Number(issue.maximum));
+      return sizeText(
+        issue.origin,
+        issue.inclusive === false ? "less than" : "at most",
+        Number(issue.maximum),
+      );
     case "invalid_format":
       return issue.format === "url"
         ? "a URL such as https://example.org"
@@ -167,7 +178,7 @@ function expectedOf(issue: Issue): string {
   }
 }
 
-function sized(origin: string, bound: string, size: number): string {
+function sizeText(origin: string, bound: string, size: number): string {
   if (origin === "array") return `a list with ${bound} ${size} ${size === 1 ? "entry" : "entries"}`;
   if (origin === "string") return `a text with ${bound} ${size} ${size === 1 ? "character" : "characters"}`;
   return `${bound} ${size}`;

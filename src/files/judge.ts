@@ -36,8 +36,7 @@ const sticky = 0o1000;
 export function faultOf(rights: Rights, user: User, demand: Demand = {}): Fault | null {
   const { uid, gid, mode } = rights;
   // A read-only mount keeps modes and owners of its source; in a container of root's these are the host's. A service of
-  // another user may see all disks
-  // read-only while their owners can still change them.
+  // another user may see all disks read-only while their owners can still change them.
   const isFixed = demand.readOnly === true && (uid === 0 || user.uid === 0);
   if (!isFixed) {
     if (uid !== user.uid && uid !== 0 && uid !== demand.owner) return { kind: "owner" };
@@ -72,8 +71,7 @@ export interface AccountTexts {
 
 /**
  * Returns true if a group has no member besides the user and root. If accounts also come from a directory service, the
- * files do not list all
- * members; then only root's group and the user's own group (with the user's number) are private.
+ * files do not list all members; then only root's group and the user's own group (with the user's number) are private.
  */
 export function isPrivateGroup(gid: number, uid: number, { passwd, group, sources }: AccountTexts): boolean {
   const users = fieldsOf(passwd).map(([name = "", , id, primary]) => ({

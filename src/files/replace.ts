@@ -5,10 +5,10 @@ import { isRoot } from "./trust.ts";
 
 /** Replaces a file's text; mode 0600. Throws the system's errors; the old file is kept then. */
 export function replaceFile(name: string, text: string): void {
-  const draft = `${name}.${process.pid}.draft`;
+  const temporaryName = `${name}.${process.pid}.draft`;
   // A killed process with the same id may have left one; containers reuse ids.
-  fs.rmSync(draft, { force: true });
-  const file = fs.openSync(draft, "wx", 0o600);
+  fs.rmSync(temporaryName, { force: true });
+  const file = fs.openSync(temporaryName, "wx", 0o600);
   try {
     fs.writeFileSync(file, text);
     fs.fsyncSync(file);
@@ -17,10 +17,10 @@ export function replaceFile(name: string, text: string): void {
       const { uid, gid } = fs.statSync(path.dirname(path.resolve(name)));
       fs.fchownSync(file, uid, gid);
     }
-    fs.renameSync(draft, name);
+    fs.renameSync(temporaryName, name);
     syncFolder(path.dirname(path.resolve(name)));
   } catch (error) {
-    fs.rmSync(draft, { force: true });
+    fs.rmSync(temporaryName, { force: true });
     throw error;
   } finally {
     fs.closeSync(file);

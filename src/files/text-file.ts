@@ -33,45 +33,51 @@ const systemTree = /^\/(proc|sys|dev(?!\/shm\/))(\/|$)/;
 export function readTextFile(name: string, limits: TextFileLimits): TextFile {
   let file: number;
   try {
-    if (isOfSystem(name)) return { wrong: "is no file of a disk: it belongs to the system" };
+    if (isInSystemTree(name)) return { wrong: "is no file of a disk: it belongs to the system" };
     // Does not block on a named pipe without a writer.
     file = fs.openSync(name, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK | fs.constants.O_NOCTTY);
   } catch (error) {
-    return { wrong: whyNot(error) };
+    return { wrong: failureText(error) };
   }
   try {
     const stat = fs.fstatSync(file);
     if (stat.isDirectory()) return { wrong: "is a folder, not a file" };
     if (!stat.isFile()) return { wrong: "is not a regular file" };
-    const wish = {
+    const trustOptions = {
       ...(limits.secret === true && { secret: true }),
       ...(limits.owner === "any" && { owner: stat.uid }),
     };
     const distrusted =
-      limits.from === "anyones" ? null : (distrust(name, stat, wish) ?? distrustedWay(name, wish));
+      limits.from === "anyones"
+        ? null
+        : (distrust(name, stat, trustOptions) ?? distrustedWay(name, trustOptions));
     if (distrusted !== null) return { wrong: distrusted };
     const tooLarge = (bytes: number) => ({
       wrong: `is too large: ${sizeOf(bytes)}, at most ${sizeOf(limits.largestBytes)} are allowed`,
     });
     if (stat.size > limits.largestBytes) return tooLarge(stat.size);
-    const bytes = bytesOf(file, limits.largestBytes);
+    const bytes = readBytes(file, limits.largestBytes);
     try {
       if (bytes.length > limits.largestBytes) return tooLarge(bytes.length);
       const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-      return { text, exposed: () => distrust(name, stat, { ...wish, secret: true }), ownerUid: stat.uid };
+      return {
+        text,
+        exposed: () => distrust(name, stat, { ...trustOptions, secret: true }),
+        ownerUid: stat.uid,
+      };
     } catch {
       return { wrong: "is not UTF-8 text" };
     } finally {
       if (limits.secret === true) bytes.fill(0);
     }
   } catch (error) {
-    return { wrong: whyNot(error) };
+    return { wrong: failureText(error) };
   } finally {
     fs.closeSync(file);
   }
 }
 
-function isOfSystem(name: string): boolean {
+function isInSystemTree(name: string): boolean {
   try {
     return systemTree.test(fs.realpathSync(path.resolve(name)));
   } catch {
@@ -81,7 +87,7 @@ function isOfSystem(name: string): boolean {
 }
 
 /** Reads at most one byte above the limit, since a file can grow meanwhile. */
-function bytesOf(file: number, largest: number): Buffer {
+function readBytes(file: number, largest: number): Buffer {
   const parts: Buffer[] = [];
   let length = 0;
   while (length <= largest) {
@@ -100,7 +106,7 @@ function sizeOf(bytes: number): string {
   return bytes < 1_024 ? `${bytes} bytes` : `${Math.ceil(bytes / 1_024)} KiB`;
 }
 
-function whyNot(error: unknown): string {
+function failureText(error: unknown): string {
   const code = errorCode(error) ?? "unknown error";
   switch (code) {
     case "ENOENT":

@@ -1,7 +1,6 @@
 /**
  * The client side of the signer protocol. It keeps one connection and reconnects at growing intervals, so that its
- * status always shows if
- * anything can be signed.
+ * status always shows if anything can be signed.
  */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../domain/clock.ts";
@@ -22,7 +21,7 @@ export interface SignerClientOptions {
   /** @throws {SignerUnavailable} if the signer is not reachable */
   readonly connect: () => Promise<Duplex>;
   readonly clock: Clock;
-  readonly readWithinMs: number;
+  readonly readTimeoutMs: number;
   /**
    * True: the signer runs as a separate service and may be of an older version, which closes the connection on an
    * unknown request.
@@ -42,14 +41,14 @@ export interface LoadedKeys {
 
 type Distributed<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
 
-const signWithinMs = 15_000;
+const signTimeoutMs = 15_000;
 /** Key of the signer's own troubles; no wallet has an empty name. */
-const whole = "";
+const signerKey = "";
 const olderSigner = "the signer is of an older version than what asks it: start it again";
 /** Maximum concurrent requests; others wait. */
-const maxUnderWay = 64;
-const firstPauseMs = 1_000;
-const maxPauseMs = 15_000;
+const maxActive = 64;
+const firstRetryMs = 1_000;
+const maxRetryMs = 15_000;
 
 interface Waiting {
   readonly resolve: (reply: Reply) => void;
@@ -62,17 +61,17 @@ export class SignerClient {
   #stream: Duplex | null = null;
   #connecting: Promise<Duplex> | null = null;
   #nextId = 1;
-  #pauseMs = firstPauseMs;
-  #cancelAgain: (() => void) | null = null;
+  #retryMs = firstRetryMs;
+  #cancelRetry: (() => void) | null = null;
   /** Troubles by wallet, and of the signer as a whole. */
   readonly #troubles = new Map<string, string>();
   /** Wallets whose trouble ends only with a signature. */
-  readonly #failing = new Set<string>();
+  readonly #failingWallets = new Set<string>();
   #trouble = "";
   /** Wallets whose troubles are reported; null: all. */
-  #wanted: ReadonlySet<string> | null = null;
-  #underWay = 0;
-  readonly #turns: (() => void)[] = [];
+  #reportedWallets: ReadonlySet<string> | null = null;
+  #active = 0;
+  readonly #queue: (() => void)[] = [];
   #isClosed = false;
   /** True while connected to an older signer, which supports `load` only. */
   #isOlder = false;
@@ -112,13 +111,14 @@ export class SignerClient {
   async #loaded(how: ReadKind): Promise<LoadedKeys> {
     const loaded = await this.#read(how);
     for (const answer of loaded.keys)
-      if ("address" in answer && !this.#failing.has(answer.address)) this.#troubles.delete(answer.address);
-    this.#note(whole, loaded.closed);
+      if ("address" in answer && !this.#failingWallets.has(answer.address))
+        this.#troubles.delete(answer.address);
+    this.#note(signerKey, loaded.closed);
     return loaded;
   }
 
   async #askToRead(how: ReadKind): Promise<Reply> {
-    const ask = (by: ReadKind) => this.#ask({ do: by }, this.#options.readWithinMs);
+    const ask = (by: ReadKind) => this.#ask({ do: by }, this.#options.readTimeoutMs);
     // A restarting signer also closes a connection; only two closed connections in a row show another version.
     for (let ends = 0; ends < 2 && !this.#isOlder; ends++)
       try {
@@ -140,15 +140,15 @@ export class SignerClient {
     } catch (error) {
       // A refused configuration does not affect the loaded keys.
       if (!(error instanceof SigningRefused))
-        this.#note(whole, error instanceof Error ? error.message : String(error));
+        this.#note(signerKey, error instanceof Error ? error.message : String(error));
       throw error;
     }
   }
 
   /** Ends the troubles of all other wallets, which are no longer configured. */
   keepTroublesOf(addresses: readonly string[]): void {
-    this.#wanted = new Set([whole, ...addresses]);
-    for (const name of this.#troubles.keys()) if (!this.#wanted.has(name)) this.#note(name, "");
+    this.#reportedWallets = new Set([signerKey, ...addresses]);
+    for (const name of this.#troubles.keys()) if (!this.#reportedWallets.has(name)) this.#note(name, "");
   }
 
   signerOf(address: string): WalletSigner {
@@ -171,32 +171,32 @@ export class SignerClient {
   async #askFor(address: string, request: Distributed<Request, "id">): Promise<Reply> {
     let reply: Reply;
     try {
-      reply = await this.#ask(request, signWithinMs);
+      reply = await this.#ask(request, signTimeoutMs);
     } catch (error) {
       if (error instanceof SignerUnavailable && !this.#isClosed) this.#note(address, error.message);
       throw error;
     }
-    if ("failed" in reply) this.#failing.add(address);
-    else if (request.do === "sign") this.#failing.delete(address);
+    if ("failed" in reply) this.#failingWallets.add(address);
+    else if (request.do === "sign") this.#failingWallets.delete(address);
     this.#note(address, "failed" in reply ? reply.failed : "unavailable" in reply ? reply.unavailable : "");
     return reply;
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#cancelAgain?.();
+    this.#cancelRetry?.();
     this.#stream?.destroy();
     this.#failAll(new SignerUnavailable("stopping"));
   }
 
   async #ask(request: Distributed<Request, "id">, withinMs: number): Promise<Reply> {
-    if (this.#underWay >= maxUnderWay) await new Promise<void>((resolve) => this.#turns.push(resolve));
-    this.#underWay++;
+    if (this.#active >= maxActive) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    this.#active++;
     try {
       return await this.#askNow(await this.#connected(), request, withinMs);
     } finally {
-      this.#underWay--;
-      this.#turns.shift()?.();
+      this.#active--;
+      this.#queue.shift()?.();
     }
   }
 
@@ -265,7 +265,7 @@ export class SignerClient {
   #lost(why: string): void {
     if (this.#isClosed) return;
     this.#failAll(new SignerUnavailable(why));
-    this.#note(whole, why);
+    this.#note(signerKey, why);
   }
 
   /**
@@ -274,18 +274,18 @@ export class SignerClient {
    */
   #note(name: string, trouble: string): void {
     if (this.#isClosed) return;
-    if (trouble === "" || this.#wanted?.has(name) === false) this.#troubles.delete(name);
+    if (trouble === "" || this.#reportedWallets?.has(name) === false) this.#troubles.delete(name);
     else this.#troubles.set(name, trouble);
     const [first = ""] = this.#troubles.values();
-    this.#tell(first);
+    this.#report(first);
     if (first === "") {
-      this.#pauseMs = firstPauseMs;
-      this.#cancelAgain?.();
-      this.#cancelAgain = null;
+      this.#retryMs = firstRetryMs;
+      this.#cancelRetry?.();
+      this.#cancelRetry = null;
     } else
-      this.#cancelAgain ??= this.#options.clock.after(this.#pauseMs, () => {
-        this.#cancelAgain = null;
-        this.#pauseMs = Math.min(maxPauseMs, this.#pauseMs * 2);
+      this.#cancelRetry ??= this.#options.clock.after(this.#retryMs, () => {
+        this.#cancelRetry = null;
+        this.#retryMs = Math.min(maxRetryMs, this.#retryMs * 2);
         this.renew().catch(() => {});
       });
   }
@@ -296,7 +296,7 @@ export class SignerClient {
     for (const one of waiting) one.reject(error);
   }
 
-  #tell(trouble: string): void {
+  #report(trouble: string): void {
     if (trouble === this.#trouble) return;
     this.#trouble = trouble;
     this.#options.onTrouble?.(trouble);

@@ -33,7 +33,7 @@ export interface LocalKeysOptions extends LocalSignerOptions {
 
 /** Keys held in this process. */
 export function localKeys(options: LocalKeysOptions): Keys {
-  const { keystore = notOpened } = options;
+  const { keystore = unopenedKeystore } = options;
   return {
     file: (path) => localSigner(readKeyFile(path), options),
     text: (secret) => localSigner(walletKeyFromText(secret), options),
@@ -41,13 +41,13 @@ export function localKeys(options: LocalKeysOptions): Keys {
       const { keys, closed, addresses } = keystore();
       const key = keys.get(address);
       if (key !== undefined) return localSigner(key, options);
-      if (closed !== "" && (addresses?.includes(address) ?? true)) return closedSigner(address, closed);
+      if (closed !== "" && (addresses?.includes(address) ?? true)) return unavailableSigner(address, closed);
       throw new BadKey("the keystore has no key of this address; add it: perpwatch wallet import");
     },
   };
 }
 
-const notOpened = (): OpenedKeystore => ({
+const unopenedKeystore = (): OpenedKeystore => ({
   keys: new Map(),
   closed: "the keystore is not open here",
   addresses: null,
@@ -57,7 +57,7 @@ const notOpened = (): OpenedKeystore => ({
 export const unreadKeys: Keys = {
   file: unread,
   text: unread,
-  stored: (address) => closedSigner(address, "no key was read"),
+  stored: (address) => unavailableSigner(address, "no key was read"),
 };
 
 function unread(): never {
@@ -65,7 +65,7 @@ function unread(): never {
 }
 
 /** The signer of a wallet whose address is known but whose key is not available. */
-function closedSigner(address: string, reason: string): WalletSigner {
+function unavailableSigner(address: string, reason: string): WalletSigner {
   const refuse = async (): Promise<never> => {
     throw new SignerUnavailable(reason);
   };
@@ -85,14 +85,17 @@ export type KeyAnswer =
   | { readonly reference: string; readonly problem: string };
 
 /** Wraps keys so that each lookup is reported. */
-export function recorded(keys: Keys, tell: (answer: KeyAnswer, signer: WalletSigner | null) => void): Keys {
+export function recorded(
+  keys: Keys,
+  onAnswer: (answer: KeyAnswer, signer: WalletSigner | null) => void,
+): Keys {
   const record = (name: string, find: () => WalletSigner): WalletSigner => {
     try {
       const signer = find();
-      tell({ reference: name, address: signer.address }, signer);
+      onAnswer({ reference: name, address: signer.address }, signer);
       return signer;
     } catch (error) {
-      if (error instanceof BadKey) tell({ reference: name, problem: error.message }, null);
+      if (error instanceof BadKey) onAnswer({ reference: name, problem: error.message }, null);
       throw error;
     }
   };

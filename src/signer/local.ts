@@ -22,8 +22,7 @@ export interface SignatureEntry {
 
 /**
  * Maximum difference between the exchange's time, which the client states, and this machine's, ms. Times in a text are
- * within 15 minutes of the
- * exchange's, so this adds to their limit.
+ * within 15 minutes of the exchange's, so this adds to their limit.
  */
 const maxClockDifferenceMs = 5 * 60_000;
 
@@ -42,8 +41,7 @@ export interface LocalSignerOptions {
 
 /**
  * Refusals by error name, because importing two of the classes would load the ledger's library. Any other error is a
- * failure of the program or
- * disk.
+ * failure of the program or disk.
  */
 const refusals: ReadonlySet<string> = new Set([
   ...["BadChallenge", "InstructionsRefused", "BadStopLoss", "BadTransaction"],
@@ -54,16 +52,16 @@ export function localSigner(key: WalletKey, options: LocalSignerOptions): Wallet
     address: key.address,
     sessionKey: async () => key.deriveKey(sessionInfo),
     async sign(act) {
-      const note = (refused: string | null) =>
+      const record = (refused: string | null) =>
         options.onSignature?.({ act: act.kind, wallet: key.address, hash: hashOf(act), refused });
       try {
         const signed = await signatureOf(key, act, options);
-        note(null);
+        record(null);
         return signed;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         const isRefusal = error instanceof Error && refusals.has(error.name);
-        note(isRefusal ? reason : `failed: ${reason}`);
+        record(isRefusal ? reason : `failed: ${reason}`);
         if (!isRefusal) throw error;
         throw new SigningRefused(reason, error instanceof FormRefused ? "perpwatch wallet trust" : "");
       }
@@ -78,24 +76,24 @@ async function signatureOf(key: WalletKey, act: SigningAct, options: LocalSigner
   switch (act.kind) {
     case "login text": {
       const { text, nonceId, nowMs } = act;
-      checkWay("message", address, options);
+      checkLoginMethod("message", address, options);
       checkClocks(nowMs, options);
       await options.forms.check({ text, nonceId, address, nowMs });
       return key.signText(text);
     }
     case "login transaction": {
       const { unsigned, nonceId, nowMs } = act;
-      checkWay("transaction", address, options);
+      checkLoginMethod("transaction", address, options);
       checkClocks(nowMs, options);
       const text = memoOfChallenge(address, unsigned, nonceId);
       await options.forms.check({ text, nonceId, address, nowMs }, "memo");
       return signChallenge(key, unsigned, nonceId);
     }
     case "onboarding":
-      checkPart(key, act.request, options);
+      checkParty(key, act.request, options);
       return signReviewed(key, act.wire, allowedOnboarding(act.request));
     case "stop loss": {
-      checkPart(key, act.request, options);
+      checkParty(key, act.request, options);
       const allowed = allowedStopLoss(act.request);
       const { checkBand } = await import("../ledger/stop-loss-band.ts");
       checkBand(act.wire, bandOf(act.request));
@@ -104,10 +102,14 @@ async function signatureOf(key: WalletKey, act: SigningAct, options: LocalSigner
   }
 }
 
-function checkWay(way: "message" | "transaction", address: string, { loginOf }: LocalSignerOptions): void {
-  const own = loginOf?.(address);
-  if (own !== undefined && own !== way)
-    throw new BadChallenge(`this wallet signs in by ${own}, and not by ${way}`);
+function checkLoginMethod(
+  method: "message" | "transaction",
+  address: string,
+  { loginOf }: LocalSignerOptions,
+): void {
+  const required = loginOf?.(address);
+  if (required !== undefined && required !== method)
+    throw new BadChallenge(`this wallet signs in by ${required}, and not by ${method}`);
 }
 
 function checkClocks(exchangeMs: number, { nowMs = null }: LocalSignerOptions): void {
@@ -121,7 +123,7 @@ function checkClocks(exchangeMs: number, { nowMs = null }: LocalSignerOptions): 
 }
 
 /** Checks that a wallet signs for itself or pays for an authority that it may pay for. */
-function checkPart(
+function checkParty(
   { address }: WalletKey,
   { authority, feePayer }: { readonly authority: string; readonly feePayer: string },
   { mayPayFor = () => true }: LocalSignerOptions,

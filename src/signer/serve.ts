@@ -29,7 +29,7 @@ export interface KeyHolder {
 }
 
 /** Maximum waiting requests of one stream. perpwatch's client has fewer concurrent ones (client.ts). */
-const mostWaiting = 256;
+const maxWaiting = 256;
 /** Maximum length of a reply's text, characters. */
 const maxText = 8_000;
 
@@ -49,8 +49,8 @@ export function serve(
   let last: Promise<void> = Promise.resolve();
   stream.on("error", () => {});
   readLines(stream, maxRequestBytes, (line) => {
-    const request = parsedLine(requestForm, line) ?? foreign(line);
-    if (request === undefined || ++waiting > mostWaiting) return void stream.destroy();
+    const request = parsedLine(requestForm, line) ?? unknownRequestReply(line);
+    if (request === undefined || ++waiting > maxWaiting) return void stream.destroy();
     onRequest();
     last = last.then(async () => {
       if (stream.destroyed) return;
@@ -63,12 +63,12 @@ export function serve(
   });
 }
 
-const known: ReadonlySet<string> = new Set([...readKind.options, "sign", "sessionKey"]);
+const knownRequests: ReadonlySet<string> = new Set([...readKind.options, "sign", "sessionKey"]);
 
 /** The reply to an unknown request; undefined: the data is not a request of any version. */
-function foreign(line: string): Extract<Reply, { readonly unavailable: string }> | undefined {
+function unknownRequestReply(line: string): Extract<Reply, { readonly unavailable: string }> | undefined {
   const request = parsedLine(foreignRequest, line);
-  if (request === undefined || known.has(request.do)) return undefined;
+  if (request === undefined || knownRequests.has(request.do)) return undefined;
   return {
     id: request.id,
     unavailable:
@@ -79,13 +79,13 @@ function foreign(line: string): Extract<Reply, { readonly unavailable: string }>
 /** Resolves when the other end has read, or the stream is closed. */
 function drained(stream: Duplex): Promise<void> {
   return new Promise((resolve) => {
-    const over = () => {
-      stream.off("drain", over);
-      stream.off("close", over);
+    const done = () => {
+      stream.off("drain", done);
+      stream.off("close", done);
       resolve();
     };
-    stream.on("drain", over);
-    stream.on("close", over);
+    stream.on("drain", done);
+    stream.on("close", done);
   });
 }
 
@@ -97,7 +97,7 @@ async function answer(
   const { id } = request;
   try {
     if (request.do === "sign") {
-      const signer = await admitted(request, holder, mayAsk);
+      const signer = await admittedSigner(request, holder, mayAsk);
       return { id, signed: await signer.sign(request.act) };
     }
     if (request.do === "sessionKey") {
@@ -115,7 +115,7 @@ async function answer(
 }
 
 /** Returns the signer of a loaded wallet below its signature limit. @throws {SignerUnavailable} */
-async function admitted(
+async function admittedSigner(
   { wallet, act }: Extract<Request, { readonly do: "sign" }>,
   holder: KeyHolder,
   mayAsk: (address: string) => boolean,

@@ -1,7 +1,6 @@
 /**
  * Signing for one wallet. Acts are typed, and the process that holds the key checks each before it signs: this process
- * (local.ts), or another
- * (client.ts) with the same checks.
+ * (local.ts), or another (client.ts) with the same checks.
  */
 import { z } from "zod";
 import { onboardingRequest, stopLossRequest } from "../ledger/signing.ts";

@@ -49,10 +49,10 @@ export interface TraderIndex {
 }
 
 /** By program, authority (a string that its wallet holds anyway), and both indices as one number. */
-const derived = new Map<string, Map<string, FewMap<number, string>>>();
+const derivedAddresses = new Map<string, Map<string, FewMap<number, string>>>();
 let derivedCount = 0;
 /** A derivation takes some tenths of a millisecond; 5,000 wallets with a few accounts each fit. */
-const derivedLimit = 50_000;
+const maxDerived = 50_000;
 
 /**
  * The address of a trader account.
@@ -63,7 +63,7 @@ export function traderAddress(authority: string, index: TraderIndex, program = e
   const pdaIndex = byte(index.pdaIndex, "PDA index");
   const subaccount = byte(index.subaccount, "subaccount index");
   const key = pdaIndex * 256 + subaccount;
-  const known = derived.get(program)?.get(authority)?.get(key);
+  const known = derivedAddresses.get(program)?.get(authority)?.get(key);
   if (known !== undefined) return known;
   const found = programAddress(
     [
@@ -74,12 +74,12 @@ export function traderAddress(authority: string, index: TraderIndex, program = e
     ],
     program,
   );
-  if (derivedCount++ >= derivedLimit) {
-    derived.clear();
+  if (derivedCount++ >= maxDerived) {
+    derivedAddresses.clear();
     derivedCount = 1;
   }
-  const ofProgram = derived.get(program) ?? new Map<string, FewMap<number, string>>();
-  derived.set(program, ofProgram);
+  const ofProgram = derivedAddresses.get(program) ?? new Map<string, FewMap<number, string>>();
+  derivedAddresses.set(program, ofProgram);
   ofProgram.set(authority, (ofProgram.get(authority) ?? new FewMap<number, string>()).set(key, found));
   return found;
 }

@@ -50,10 +50,8 @@ const d = 3709570593466943934313808350875456518954211387984321901638878553308594
 
 /**
  * Returns true if 32 bytes are the compressed form of a point of the curve. The bytes give y and the sign of x. The
- * curve −x² + y² = 1 +
- * d·x²·y² has such an x exactly if (y² − 1) / (d·y² + 1) is a square, and a quotient is a square if the product is.
- * Program-derived addresses
- * are not points of the curve, so no key signs for them.
+ * curve −x² + y² = 1 + d·x²·y² has such an x exactly if (y² − 1) / (d·y² + 1) is a square, and a quotient is a square
+ * if the product is. Program-derived addresses are not points of the curve, so no key signs for them.
  */
 export function isOnCurve(bytes: Uint8Array): boolean {
   if (bytes.length !== 32) return false;
@@ -66,8 +64,7 @@ export function isOnCurve(bytes: Uint8Array): boolean {
 
 /**
  * Returns true if a number is a square modulo p, by the Jacobi symbol with quadratic reciprocity, which is five times
- * as fast as raising to
- * (p − 1) / 2. Not constant-time; addresses are public.
+ * as fast as raising to (p − 1) / 2. Not constant-time; addresses are public.
  */
 function isSquare(number: bigint): boolean {
   let [upper, lower] = [number % p, p];

@@ -20,7 +20,7 @@ const tagBytes = 16;
 const seedBytes = 32;
 
 /** 128 MiB and about a third of a second. */
-const usualCost = { N: 131_072, r: 8, p: 1 };
+const defaultCost = { N: 131_072, r: 8, p: 1 };
 
 const powerOfTwo = (value: number) => Number.isInteger(Math.log2(value));
 const base64 = (bytes: number) =>
@@ -69,7 +69,7 @@ export const keystoreText = (keystore: Keystore): string => `${JSON.stringify(ke
 export function sealKeystore(
   keys: readonly WalletKey[],
   passphrase: string,
-  cost: Pick<Keystore["kdf"], "N" | "r" | "p"> = usualCost,
+  cost: Pick<Keystore["kdf"], "N" | "r" | "p"> = defaultCost,
   random: (bytes: number) => Buffer = randomBytes,
 ): Keystore {
   if (keys.length > maxWallets) throw new BadKey(`a keystore holds at most ${maxWallets} wallets`);
@@ -84,7 +84,7 @@ export function sealKeystore(
   );
   try {
     const cipher = createCipheriv("aes-256-gcm", key, nonce, { authTagLength: tagBytes });
-    cipher.setAAD(associated(head));
+    cipher.setAAD(associatedData(head));
     const sealed = Buffer.concat([cipher.update(seeds), cipher.final(), cipher.getAuthTag()]);
     return { ...head, addresses: [...addresses], sealed: sealed.toString("base64") };
   } finally {
@@ -108,7 +108,7 @@ export function openKeystore(keystore: Keystore, passphrase: string): WalletKey[
   try {
     const nonce = Buffer.from(keystore.nonce, "base64");
     const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: tagBytes });
-    decipher.setAAD(associated(keystore));
+    decipher.setAAD(associatedData(keystore));
     decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
     seeds = Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - tagBytes)), decipher.final()]);
   } catch {
@@ -143,7 +143,13 @@ function keyOf(passphrase: string, { N, r, p, salt }: Keystore["kdf"]): Buffer {
   return scryptSync(passphrase.normalize("NFKC"), Buffer.from(salt, "base64"), 32, { N, r, p, maxmem });
 }
 
-function associated({ format: is, version: of, kdf, addresses, nonce }: Omit<Keystore, "sealed">): Buffer {
+function associatedData({
+  format: formatName,
+  version: formatVersion,
+  kdf,
+  addresses,
+  nonce,
+}: Omit<Keystore, "sealed">): Buffer {
   const { name, N, r, p, salt } = kdf;
-  return Buffer.from(JSON.stringify([is, of, name, N, r, p, salt, addresses, nonce]));
+  return Buffer.from(JSON.stringify([formatName, formatVersion, name, N, r, p, salt, addresses, nonce]));
 }

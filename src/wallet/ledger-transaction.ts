@@ -71,7 +71,7 @@ export function assembleTransaction(parts: {
   readonly blockhash: string;
   readonly instructions: readonly LedgerInstruction[];
 }): LedgerTransaction {
-  const compiled = attempt(() => {
+  const compiled = wrapErrors(() => {
     const payer = address(parts.feePayer);
     const instructions = parts.instructions.map(({ programId, accounts, data }) => ({
       programAddress: address(programId),
@@ -100,7 +100,7 @@ export function readTransaction(wire: string): LedgerTransaction {
       `the transaction has ${bytes.length} bytes, the ledger takes ${maxTransactionBytes}`,
     );
   }
-  const { transaction, message } = attempt(() => {
+  const { transaction, message } = wrapErrors(() => {
     const transaction = getTransactionDecoder().decode(bytes);
     return { transaction, message: getCompiledTransactionMessageDecoder().decode(transaction.messageBytes) };
   });
@@ -113,11 +113,11 @@ export function readTransaction(wire: string): LedgerTransaction {
   const { header, staticAccounts } = message;
   if (header.numSignerAccounts < 1) throw new BadTransaction("nobody has to sign the transaction");
   // The decoder accepts truncated bytes and trailing bytes without an error.
-  const again = attempt(() => ({
+  const reencoded = wrapErrors(() => ({
     message: getCompiledTransactionMessageEncoder().encode(message),
     whole: getTransactionEncoder().encode(transaction),
   }));
-  if (!same(again.message, transaction.messageBytes) || !same(again.whole, bytes))
+  if (!equalBytes(reencoded.message, transaction.messageBytes) || !equalBytes(reencoded.whole, bytes))
     throw new BadTransaction("the transaction is cut short, or more follows it");
   if (new Set(staticAccounts).size !== staticAccounts.length)
     throw new BadTransaction("an account is named twice");
@@ -173,7 +173,7 @@ export function missingSigners({ signatures }: LedgerTransaction): string[] {
 /** The signers whose signatures are invalid. */
 export function brokenSignatures({ signatures, message }: LedgerTransaction): string[] {
   return [...signatures].flatMap(([pubkey, signature]) =>
-    signature === null || holds(pubkey, message, signature) ? [] : [pubkey],
+    signature === null || isValidSignature(pubkey, message, signature) ? [] : [pubkey],
   );
 }
 
@@ -183,7 +183,7 @@ export function signatureOf({ signatures, feePayer }: LedgerTransaction): string
   return signature ? addressOf(signature) : null;
 }
 
-function holds(pubkey: string, message: Uint8Array, signature: Uint8Array): boolean {
+function isValidSignature(pubkey: string, message: Uint8Array, signature: Uint8Array): boolean {
   try {
     return verifyBytes(addressBytes(pubkey), message, signature);
   } catch {
@@ -212,12 +212,12 @@ function rightsOf(index: number, header: Header, all: readonly unknown[]) {
   return { isSigner, isWritable };
 }
 
-function same(one: ArrayLike<number>, other: ArrayLike<number>): boolean {
+function equalBytes(one: ArrayLike<number>, other: ArrayLike<number>): boolean {
   return one.length === other.length && Array.from(one).every((byte, index) => byte === other[index]);
 }
 
 /** Wraps errors of the library in BadTransaction. */
-function attempt<T>(act: () => T): T {
+function wrapErrors<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {

@@ -31,7 +31,7 @@ export const maxTransactionBytes = 1_232;
 export const unprintable = /(?!\n)[\p{C}\p{Zl}\p{Zp}]/u;
 
 /** A message header, an account, a blockhash and an empty list of instructions. */
-const shortestMessage = 3 + 1 + 32 + 32 + 1;
+const minMessageBytes = 3 + 1 + 32 + 32 + 1;
 
 /**
  * Signs a login challenge.
@@ -41,7 +41,7 @@ const shortestMessage = 3 + 1 + 32 + 32 + 1;
  * @throws {BadChallenge} if it is malformed, requires another signer, or does more than leave a memo
  */
 export function signChallenge(key: WalletKey, unsigned: string, nonceId: string): string {
-  const { wire, message } = parsed(key.address, unsigned, nonceId);
+  const { wire, message } = parseChallenge(key.address, unsigned, nonceId);
   Buffer.from(key.sign(message)).copy(wire, 1);
   return wire.toString("base64");
 }
@@ -51,10 +51,10 @@ export function signChallenge(key: WalletKey, unsigned: string, nonceId: string)
  * @throws {BadChallenge} as `signChallenge`
  */
 export function memoOfChallenge(wallet: string, unsigned: string, nonceId: string): string {
-  return parsed(wallet, unsigned, nonceId).memo;
+  return parseChallenge(wallet, unsigned, nonceId).memo;
 }
 
-function parsed(wallet: string, unsigned: string, nonceId: string) {
+function parseChallenge(wallet: string, unsigned: string, nonceId: string) {
   const wire = Buffer.from(unsigned, "base64");
   if (wire.length === 0 || wire.toString("base64") !== unsigned) throw new BadChallenge("not base64");
   if (wire.length > maxTransactionBytes)
@@ -66,7 +66,7 @@ function parsed(wallet: string, unsigned: string, nonceId: string) {
 }
 
 function checkMessage(message: Uint8Array, wallet: string, nonceId: string): string {
-  if (message.length < shortestMessage) throw new BadChallenge("the transaction is cut short");
+  if (message.length < minMessageBytes) throw new BadChallenge("the transaction is cut short");
   if (message[0]! >= 0x80) throw new BadChallenge("not a legacy transaction");
   if (message[0] !== 1 || message[1] !== 0) throw new BadChallenge("not exactly one signer is required");
   const reader = new Reader(message, 3);
@@ -80,11 +80,13 @@ function checkMessage(message: Uint8Array, wallet: string, nonceId: string): str
   let memo = "";
   for (let i = 0; i < count; i += 1) {
     const program = accounts[reader.byte()];
-    const used = reader.take(reader.count());
+    const accountIndices = reader.take(reader.count());
     const data = reader.take(reader.count());
-    if (used.some((index) => index >= accounts.length)) throw new BadChallenge("an account is not listed");
+    if (accountIndices.some((index) => index >= accounts.length))
+      throw new BadChallenge("an account is not listed");
     if (program !== undefined && memoPrograms.includes(program)) {
-      if (used.some((index) => index !== 0)) throw new BadChallenge("the memo names another account");
+      if (accountIndices.some((index) => index !== 0))
+        throw new BadChallenge("the memo names another account");
       memo = memoOf(data, nonceId);
       memos += 1;
     } else if (program === computeBudget) checkBudget(data);

@@ -1,7 +1,6 @@
 /**
  * A wallet's secret key in memory. It signs, derives keys for stored data, and has an address. The secret itself cannot
- * be printed, logged or
- * serialized.
+ * be printed, logged or serialized.
  */
 
 import { hkdfSync, type KeyObject } from "node:crypto";

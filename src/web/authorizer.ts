@@ -1,12 +1,11 @@
 /**
  * Authorizes the requests of the TCP listener. Each request passes these checks before any route:
  *
- *   known Host? (421) ─► not from another site? (403) ─► identify caller ─► sufficient rights? (401, 403) ─► route
- *   (404) ─► answer
+ *   known Host? (421) ─► own site? (403) ─► identify caller ─► sufficient rights? (401, 403) ─► route (404) ─► answer
  *
  * The first check prevents DNS rebinding: a foreign page whose name resolves to 127.0.0.1 still sends its own name in
- * `Host`. The second
- * keeps foreign pages, which cannot read answers, from causing work or actions. Routes are closed by default.
+ * `Host`. The second keeps foreign pages, which cannot read answers, from causing work or actions. Routes are closed by
+ * default.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Rights } from "../domain/access.ts";

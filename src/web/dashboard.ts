@@ -1,7 +1,7 @@
 /**
  * The local API on two listeners: a Unix socket for its owner, and TCP for browsers and programs. TCP requests need a
- * session or a token
- * unless the configuration permits reading without login. Serves the page, its JSON, metrics and health.
+ * session or a token unless the configuration permits reading without login. Serves the page, its JSON, metrics and
+ * health.
  */
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,9 +1,7 @@
 /**
  * Limits TLS handshakes, each of which costs about a millisecond of the main thread. Each address has a limit, and so
- * have three groups: this
- * machine, addresses with an earlier login, and all others. A flood from other machines therefore blocks neither the
- * owner nor a supervisor on
- * this machine.
+ * have three groups: this machine, addresses with an earlier login, and all others. A flood from other machines
+ * therefore blocks neither the owner nor a supervisor on this machine.
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../domain/clock.ts";

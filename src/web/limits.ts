@@ -1,9 +1,7 @@
 /**
  * The HTTP server of the TCP listener, with limits on connections, requests and durations. A client above a limit is
- * refused, without delaying
- * the daemon or other clients. Requests belong to a share by caller and purpose, and no share can use up another:
- * anonymous requests cannot
- * displace those of logged-in clients.
+ * refused, without delaying the daemon or other clients. Requests belong to a share by caller and purpose, and no share
+ * can use up another: anonymous requests cannot displace those of logged-in clients.
  */
 import {
   createServer as createHttpServer,
@@ -219,8 +217,8 @@ export function limitedServer(answer: RequestListener, options: LimitOptions): S
 
 /**
  * Stops parsing of a closed connection. Node parses a whole chunk even if the connection is closed meanwhile; thousands
- * of requests in 64 KiB
- * block the daemon for tens of ms. The parser has no documented way to stop it; without this only the time is lost.
+ * of requests in 64 KiB block the daemon for tens of ms. The parser has no documented way to stop it; without this only
+ * the time is lost.
  */
 function stopParsing(socket: Socket): void {
   const { parser } = socket as { parser?: { onIncoming?: unknown } | null };

@@ -5,13 +5,12 @@
  *   perpwatch_channel_waiting_messages{channel}              the daemon's own, in base units (seconds, bytes)
  *
  * Figures of rules keep the units of rules (USD, fractions, base units). An unknown figure has no line; one that does
- * not exist (such as the
- * liquidation distance of a flat account) is +Inf. All are from one status at the time of the scrape, so they are
- * consistent.
+ * not exist (such as the liquidation distance of a flat account) is +Inf. All are from one status at the time of the
+ * scrape, so they are consistent.
  *
  * prom-client collects and writes the metrics of the Node process. The others are written here, in pieces, so that
- * polls and messages get
- * turns in between: a thousand wallets have 60,000 lines, for which its registry would block the process for a second.
+ * polls and messages get turns in between: a thousand wallets have 60,000 lines, for which its registry would block the
+ * process for a second.
  */
 import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";

@@ -1,7 +1,6 @@
 /**
  * Runs queries that read large parts of the database, one at a time. Such a query blocks the daemon, so after each one
- * the runner waits four
- * times as long as it took.
+ * the runner waits four times as long as it took.
  */
 import type { FastifyRequest } from "fastify";
 import type { Clock } from "../domain/clock.ts";

@@ -1,7 +1,6 @@
 /**
  * Creates an HTTP server with the common parts of all answers: JSON with errors as `{ error }`, limits, restrictive
- * headers, and authorization
- * before any route on the TCP listener.
+ * headers, and authorization before any route on the TCP listener.
  */
 import { type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";

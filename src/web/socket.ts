@@ -1,11 +1,9 @@
 /**
  * The Unix socket beside the database. Only its owner may use it, and a socket that answers prevents a second daemon.
- * The socket of a dead
- * process is removed; a file that is not a socket is never touched.
+ * The socket of a dead process is removed; a file that is not a socket is never touched.
  *
  * Two daemons that start at the same instant could both find a dead socket, and the later one would take its path. The
- * lock on the database,
- * which is taken before, prevents this.
+ * lock on the database, which is taken before, prevents this.
  */
 import { chmodSync, lstatSync, statSync, unlinkSync } from "node:fs";
 import { connect, type Server } from "node:net";
@@ -33,8 +31,7 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
 
 /**
  * Returns the reason why another user may own a socket, as the end of a sentence that begins with its path; null: none,
- * or there is no
- * socket. `owner` is a user who may own it besides this user and root.
+ * or there is no socket. `owner` is a user who may own it besides this user and root.
  */
 export function foreignReason(path: string, owner?: number): string | null {
   const options = owner === undefined ? {} : { owner };

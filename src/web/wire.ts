@@ -1,7 +1,6 @@
 /**
  * JSON of the local API. Values that JSON cannot represent become strings, so that none silently turns into null: a
- * bigint its digits, and
- * non-finite numbers `"Infinity"`, `"-Infinity"` or `"NaN"`. Null always means: not known.
+ * bigint its digits, and non-finite numbers `"Infinity"`, `"-Infinity"` or `"NaN"`. Null always means: not known.
  */
 import { printableJson } from "../domain/escape.ts";
 

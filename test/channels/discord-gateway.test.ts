@@ -1,7 +1,6 @@
 /**
  * A gateway that fails in every possible way must not end the process: nothing that discord.js throws, rejects or
- * leaves without a listener may
- * be uncaught.
+ * leaves without a listener may be uncaught.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

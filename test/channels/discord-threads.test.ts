@@ -1,7 +1,6 @@
 /**
  * Threads: messages after the first one of a critical group are sent into a thread below it, once, also after restarts
- * and crashes; they are sent to the
- * channel if the thread refuses them or would notify nobody.
+ * and crashes; they are sent to the channel if the thread refuses them or would notify nobody.
  */
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";

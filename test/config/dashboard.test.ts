@@ -49,7 +49,7 @@ test("by default it is on loopback and needs a login", () => {
   expect(settings('{ listen: "off" }', at).dashboard).toBeNull();
 });
 
-test("login: never is taken on loopback, with a word about it", () => {
+test("login: never is accepted on loopback, with a warning", () => {
   using at = desk();
   const { dashboard, warnings } = settings("{ login: never }", at);
   expect(dashboard?.login).toBe("never");
@@ -123,7 +123,7 @@ describe("a certificate", () => {
     expect(problems("{ tls: { certFile: none.crt, keyFile: none.key } }", at)).toHaveLength(2);
   });
 
-  test("that has ended is taken, with a warning: an expired one keeps no daemon from watching", () => {
+  test("that has expired is accepted with a warning: it does not prevent monitoring", () => {
     using at = desk();
     const tls = files(at, "ended", "first");
     expect(settings(`{ ${tls} }`, at).warnings).toEqual([

@@ -38,7 +38,7 @@ test("as it stands, it needs a key file and nothing else", () => {
   expect(Object.keys(settings.channels)).toEqual(["here"]);
 });
 
-test("what it says is usual is usual", () => {
+test("the stated defaults are the defaults", () => {
   using at = desk();
   at.key("keys/main.json", 1);
   const usual = read(rest.replace(/^rules.*$/m, ""), at).settings;
@@ -53,7 +53,7 @@ test("what it says is usual is usual", () => {
   expect(ruleTexts.files).toEqual(usual.ruleTexts.files);
 });
 
-test("with everything switched on, it is valid too", () => {
+test("with everything enabled, it is valid too", () => {
   using at = desk();
   at.key("keys/main.json", 1);
   at.key("keys/desk/a.json", 2);

@@ -482,7 +482,7 @@ test("a configuration of 1,500 wallets holds as much as it may", () => {
   expect(found.map(({ message }) => message).join("\n")).not.toMatch(/holds too much/);
 });
 
-test("what is wrong in all files is told together, the configuration first, each file from top to bottom", () => {
+test("mistakes of all files are reported together, the configuration first, each file from top to bottom", () => {
   using at = desk();
   at.write(
     "a.yaml",
@@ -545,7 +545,7 @@ test("routes and inhibitions may name every alert that perpwatch raises itself",
   }
 });
 
-test("of more names than anybody reads the one that may be meant is told, and how many more there are; each once", () => {
+test("of many names the suggestion and the number of others are shown, each once", () => {
   const names = Array.from({ length: 60 }, (_, i) => `name${i}`);
   const told = formatConfigProblem({
     ...{ file: "config.yaml", line: 1, column: 1, path: "", message: "m", source: "" },

@@ -55,7 +55,7 @@ test.each([
   expect(problems(oncall, at)).toEqual([expect.stringMatching(expected)]);
 });
 
-test("a mistake in a calendar is told with the line of its file", () => {
+test("a mistake in a calendar is reported with the line of its file", () => {
   using at = desk();
   at.write("oncall.ics", calendar.replace("SUMMARY:ben", "SUMMARY:zoe").replace("INTERVAL=2", "BYMONTH=2"));
   expect(problems("people: [anna, ben], timezone: Europe/Berlin, calendar: ./oncall.ics", at)).toEqual([

@@ -96,7 +96,7 @@ test("a password in an address is not repeated", () => {
   expect(leaks(told)).toEqual([]);
 });
 
-test("a key that swallowed its secret is not repeated", () => {
+test("a key that contains its secret is not repeated", () => {
   using at = desk();
   for (const text of [
     `channels: { chat: { type: discord, token:${word} } }${rest.replace(/^channels.*$/m, "")}`,

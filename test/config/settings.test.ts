@@ -29,7 +29,7 @@ function told(text: string, at: Desk, env: Environment = {}): string[] {
 
 const channels = "channels: { here: { type: console } }\nrules: own.yaml\n";
 
-test("what is left out has its usual value", () => {
+test("omitted settings have their defaults", () => {
   using at = desk();
   const { settings, warnings } = read(rest, at);
   expect(settings).toMatchObject({
@@ -52,7 +52,7 @@ test("what is left out has its usual value", () => {
   expect(warnings).toEqual([]);
 });
 
-test("freshness is measured against the intervals that the ceiling leaves, not against those that were wished for", () => {
+test("freshness is relative to the intervals that the ceiling permits, not to the configured ones", () => {
   using at = desk();
   const rule = oneRule.replace("scope: market", "scope: trader").replace("market.markPrice", "trader.equity");
   at.write("own.yaml", rule);
@@ -141,7 +141,7 @@ wallets:
     ]);
   });
 
-  test("with unusable key files are told with the file and the fix", () => {
+  test("with unusable key files are reported with the file and the fix", () => {
     using at = desk();
     at.key("open.json", 1);
     fs.chmodSync(at.file("open.json"), 0o644);
@@ -250,7 +250,7 @@ channels: { chat: { type: discord, token: \${TOKEN}, channelId: \${ID} }, mail: 
 describe("rules", () => {
   const withRules = (rules: string) => `${rest.replace(/^rules.*$/m, "")}${rules}\n`;
 
-  test("come from the packs that ship when nothing is said", () => {
+  test("come from the included packs by default", () => {
     using at = desk();
     const all = read(withRules(""), at).settings;
     const packs = fs
@@ -287,7 +287,7 @@ describe("rules", () => {
   });
 });
 
-test("an address that is a secret and leaves this machine by http is warned of, and not shown", () => {
+test("a secret address that is sent over http to another machine causes a warning, and is not shown", () => {
   using at = desk();
   const warnings = (channel: string, more = "") =>
     read(`${rest.replace("here: { type: console }", `here: ${channel}`)}${more}`, at).warnings.map(
@@ -318,7 +318,7 @@ test("an address that is a secret and leaves this machine by http is warned of, 
   expect(warnings("{ type: console }", 'heartbeat: { url: "https://up.lan/x" }\n')).toEqual([]);
 });
 
-test("what is odd but no mistake is warned of", () => {
+test("rarely intended settings cause a warning", () => {
   using at = desk();
   const text = `${rest.replace("here: { type: console }", "here: { type: console }, spare: { type: console }, anna: { type: console }, duty: { type: rota, people: [anna, here], turn: Mon 09:00 }, idle: { type: rota, people: [anna, here], turn: Mon 09:00 }")}
 routing:

@@ -19,7 +19,7 @@ function good(at: Desk, channels: string) {
   return result.settings;
 }
 
-test("every mistake is told at once, with line and column, and what may have been meant", () => {
+test("every mistake is reported at once, with line, column and a suggestion", () => {
   using at = desk();
   const result = read(
     at,
@@ -64,7 +64,7 @@ test("every mistake is told at once, with line and column, and what may have bee
   ]);
 });
 
-test("what is written is what is said, by channel; the channel itself is the same without it", () => {
+test("a template applies to its channel; the channel itself is the same without it", () => {
   using at = desk();
   const plain = good(at, "  here: { type: console }\n  chat: { type: console }\n");
   const own = good(

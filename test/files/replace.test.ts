@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { replaceFile } from "../../src/files/replace.ts";
 
-test("what a killed process of the same number left is no hindrance", () => {
+test("the temporary file of a killed process with the same id does not matter", () => {
   const folder = mkdtempSync(path.join(tmpdir(), "perpwatch-"));
   try {
     const file = path.join(folder, "login-forms.json");

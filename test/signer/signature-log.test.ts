@@ -25,7 +25,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const file = () => path.join(folder, "signatures.log");
 
-test("a line for each, for the owner alone", () => {
+test("a line for each, readable by the owner only", () => {
   note(entry);
   note({ ...entry, refused: "no" });
   const lines = readFileSync(file(), "utf8").trim().split("\n");

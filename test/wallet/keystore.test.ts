@@ -28,7 +28,7 @@ test("keys come out in their order, and each signs as before", () => {
   expect(opened[1]!.signText("x")).toBe(keys[1]!.signText("x"));
 });
 
-test("the usual cost is 128 MiB of scrypt", () => {
+test("the default cost is 128 MiB of scrypt", () => {
   const one = sealKeystore([], passphrase);
   expect(one.kdf).toMatchObject({ name: "scrypt", N: 131_072, r: 8, p: 1 });
   expect(openKeystore(one, passphrase)).toEqual([]);
@@ -106,7 +106,7 @@ test("the same wallet twice, and more than fit, are refused", () => {
   expect(() => sealKeystore([...keys, keys[0]!], passphrase, cost)).toThrow(/has this wallet already/);
 });
 
-test("the file is its owner's alone, and replaced as a whole", () => {
+test("the file is its owner's only, and replaced atomically", () => {
   const file = path.join(folder, "keystore.json");
   expect(readKeystore(file)).toBeNull();
   writeKeystore(file, sealed);
@@ -120,7 +120,7 @@ test("the file is its owner's alone, and replaced as a whole", () => {
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(sealed);
 });
 
-test("what is no keystore is named, not quoted", () => {
+test("an invalid keystore is reported, not quoted", () => {
   const secret = "hunter2 ".repeat(40);
   const file = path.join(folder, "secret");
   writeFileSync(file, secret, { mode: 0o600 });

@@ -134,7 +134,7 @@ describe("a connection", () => {
     expect(answers(await all)).toEqual(["HTTP/1.1 408"]);
   });
 
-  test("that comes to no end is closed by the times in use", async () => {
+  test("that does not end is closed by the current time limits", async () => {
     await using daemon = await openDashboard();
     const timed = async (text: string) => {
       const { socket, all } = await dial(daemon.port);
@@ -155,7 +155,7 @@ describe("a connection", () => {
     expect(body[1]).toBeLessThan(13_000);
   }, 30_000);
 
-  test("more than there may be closes the one that has gone longest without an answer", async () => {
+  test("above the maximum closes the one that was answered longest ago", async () => {
     await using server = await opened({ connections: 4 });
     const first = await dial(server.port);
     const silent = await dial(server.port);
@@ -170,7 +170,7 @@ describe("a connection", () => {
   });
 });
 
-test("a connection over which a credential came goes on while strangers open more than there may be", async () => {
+test("a connection with a credential stays open while anonymous ones exceed the maximum", async () => {
   await using server = await opened({ connections: 4 });
   const mine = await dial(server.port);
   mine.socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: known\r\n\r\n");
@@ -182,7 +182,7 @@ test("a connection over which a credential came goes on while strangers open mor
   for (const { socket } of [mine, ...anonymous]) socket.destroy();
 });
 
-test("strangers have half of the connections", async () => {
+test("anonymous clients have half of the connections", async () => {
   await using server = await opened({ connections: 4 });
   const open = [];
   for (let index = 0; index < 8; index++) {
@@ -201,7 +201,7 @@ test.each([
   ["that expect something", "GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n"],
   ["in the shortest form", "GET / HTTP/1.1\r\nHost:a\r\n\r\n"],
   ["after their health", "GET /healthz HTTP/1.1\r\nHost:a\r\n\r\n"],
-])("thousands of requests %s in one piece reach nobody", async (_, text) => {
+])("thousands of requests %s in one piece are not handled", async (_, text) => {
   let answered = 0;
   await using server = await opened({}, (_request, to) => {
     answered++;
@@ -214,7 +214,7 @@ test.each([
   expect(await server.ask("/healthz")).toBe(200);
 });
 
-test("whoever does not read an answer is cut off, and others are answered meanwhile", async () => {
+test("a client that does not read an answer is disconnected, and others are answered meanwhile", async () => {
   const large = Buffer.alloc(6_000_000);
   await using server = await opened({ answerMs: 500, shares: shares({ inFlight: 4 }) }, (request, to) =>
     to.end(request.url === "/large" ? large : "yes"),
@@ -231,7 +231,7 @@ test("whoever does not read an answer is cut off, and others are answered meanwh
 });
 
 describe("requests", () => {
-  test("beyond those of a second are refused; its sign of life is always answered", async () => {
+  test("above the rate are refused; /healthz is always answered", async () => {
     await using server = await opened({ shares: shares({ burst: 8, requestsPerSecond: 3 }) });
     const several = async (count: number, path?: string) => {
       const found = [];
@@ -255,7 +255,7 @@ describe("requests", () => {
     ["to log in", "/api/v1/session", { method: "POST" }],
   ] as const;
 
-  test.each(each)("%s have a share that strangers cannot use up", async (_, path, how) => {
+  test.each(each)("%s have a share that anonymous requests cannot use up", async (_, path, how) => {
     await using server = await opened({ shares: shares({ burst: 3 }) });
     for (let index = 0; index < 10; index++) await server.ask();
     expect(await server.ask()).toBe(429);
@@ -264,7 +264,7 @@ describe("requests", () => {
     expect(codes).toEqual([200, 200, 200, 429]);
   });
 
-  test.each(each)("%s are answered while those of strangers in flight are too many", async (_, path, how) => {
+  test.each(each)("%s are answered while too many anonymous requests are in flight", async (_, path, how) => {
     await using server = await opened({ shares: shares({ inFlight: 1 }) }, (request, to) => {
       if (request.url !== "/held") to.end();
     });
@@ -303,7 +303,7 @@ describe("requests", () => {
     expect(warnings.slice(2)).toEqual([{ refused: { tooMany: 1 } }, { refused: { tooMany: 1 } }]);
   });
 
-  test("in flight are bounded over all connections, and free again when one hangs up", async () => {
+  test("in flight are limited over all connections, and released when a client disconnects", async () => {
     const held: (() => void)[] = [];
     const arrived = { now: Promise.withResolvers<void>() };
     await using server = await opened({ shares: shares({ inFlight: 2 }) }, (request, to) => {
@@ -338,7 +338,7 @@ describe("over TLS", () => {
       () => false,
     );
 
-  test("handshakes are bounded: they take the daemon's own time", async () => {
+  test("handshakes are limited: they take the main thread's time", async () => {
     const handshakes = { ...defaultLimits.handshakes, perSecond: 2, burst: 3 };
     await using server = await opened({ handshakes }, undefined, tls);
     const several = async (count: number) => {
@@ -368,7 +368,7 @@ describe("over TLS", () => {
     expect(server.warnings).toEqual([{ refused: { handshakes: 1 } }]);
   });
 
-  test("of more connections than there may be, the one that has gone longest without an answer is closed", async () => {
+  test("above the maximum, the connection that was answered longest ago is closed", async () => {
     await using server = await opened({ connections: 2 }, undefined, tls);
     const [first, second] = [await secured(server.port, cert!), await secured(server.port, cert!)];
     const answered = new Promise((resolve) => first.once("data", resolve));
@@ -385,7 +385,7 @@ describe("over TLS", () => {
     }
   });
 
-  test("thousands of requests in one piece reach nobody", async () => {
+  test("thousands of requests in one piece are not handled", async () => {
     let made = 0;
     const count: RequestListener = (_request, to) => {
       made++;
@@ -423,14 +423,14 @@ describe("handshakes", () => {
     ["an address", ["203.0.113.7", "::ffff:203.0.113.7"]],
     ["a /64 of IPv6", ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2"]],
     ["an address of loopback", ["127.0.0.1", "::ffff:127.0.0.1"]],
-  ])("of %s are bounded", (_, [one, other]) => {
+  ])("of %s are limited", (_, [one, other]) => {
     const { several, pass } = opened();
     expect(several(10, peer(one!)) + several(10, peer(other!))).toBe(16);
     pass(1_000);
     expect(several(20, peer(other!))).toBe(5);
   });
 
-  test("of all addresses are bounded, of those known and of this machine apart", () => {
+  test("of all addresses are limited, separately from known ones and this machine", () => {
     const { several, take, pass } = opened(["203.0.113.1", "2001:db8:0:1::/64"]);
     let taken = 0;
     for (let index = 0; index < 200; index++) taken += several(3, peer(`198.51.100.${index}`));
@@ -458,8 +458,8 @@ describe("handshakes", () => {
   });
 });
 
-describe("what costs much", () => {
-  test("the status is made once a second, however many ask", async () => {
+describe("expensive answers", () => {
+  test("the status is computed once a second for any number of requests", async () => {
     let made = 0;
     const clock = new FakeClock();
     const ask = cachedAnswer(clock, () => ++made);
@@ -470,7 +470,7 @@ describe("what costs much", () => {
     expect(await Promise.all([ask(), ask()])).toEqual([2, 2]);
   });
 
-  test("one that failed is made again at once", async () => {
+  test("one that failed is computed again at once", async () => {
     let made = 0;
     const ask = cachedAnswer(new FakeClock(), () => {
       if (++made === 1) throw new Error("broken");
@@ -480,7 +480,7 @@ describe("what costs much", () => {
     expect(await ask()).toBe(2);
   });
 
-  test("a query leaves four times its length to the daemon before the next", async () => {
+  test("the runner waits four times a query's duration before the next", async () => {
     const clock = new FakeClock();
     const runQuery = runOneAtATime(clock);
     const begun: number[] = [];

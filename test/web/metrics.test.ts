@@ -122,7 +122,7 @@ test("the daemon's figures and those of what it watches, in Prometheus's format"
   expect(figure(metrics, "process_resident_memory_bytes")).toBeGreaterThan(1e6);
 });
 
-test("each scrape tells how it is then, and forgets what is gone", async () => {
+test("each scrape has the current state, without former subjects", async () => {
   let now = status();
   await using daemon = await openLoggedIn({ status: () => now });
   const series = async () => parse((await daemon.overSocket("/metrics")).text);

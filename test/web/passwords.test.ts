@@ -52,7 +52,7 @@ test("the right one logs in, the wrong one does not", async () => {
   expect(JSON.stringify(daemon.logged)).not.toMatch(/batter/);
 });
 
-test("one that is written otherwise, with the same letters, is the same", async () => {
+test("another Unicode form of the same letters is the same", async () => {
   const [composed, decomposed] = ["grün grün grün".normalize("NFC"), "grün grün grün".normalize("NFD")];
   await using daemon = await opened({ passwordHash: await hashPassword(composed, cheap) });
   expect((await daemon.logInWith(decomposed)).status).toBe(200);
@@ -72,8 +72,8 @@ test("none logs in where none is configured", async () => {
   ]);
 });
 
-describe("whoever guesses", () => {
-  test("waits after the sixth wrong one, also for the right one, and never more than a minute", async () => {
+describe("guesses", () => {
+  test("wait after the sixth wrong one, also for the right one, and never more than a minute", async () => {
     await using daemon = await opened();
     const waits: number[] = [];
     for (let failures = 0; failures < 14; ) {
@@ -99,7 +99,7 @@ describe("whoever guesses", () => {
       expect((await daemon.logInWith("wrong horse battery")).status).toBe(401);
   });
 
-  test("holds up neither links nor tokens, nor what monitors the daemon", async () => {
+  test("delay neither links nor tokens, nor monitoring", async () => {
     await using daemon = await opened();
     const token = await daemon.token("read");
     const guesses = Array.from({ length: 12 }, () => daemon.logInWith("wrong horse battery"));
@@ -114,7 +114,7 @@ describe("whoever guesses", () => {
     expect(await daemon.logIn()).toEqual({ cookie: expect.any(String) });
   });
 
-  test("from one address does not make another wait", async () => {
+  test("from one address do not delay another", async () => {
     await using daemon = await opened({ behindProxy: true, allowedHosts: ["localhost"] });
     const from = (address: string) => ({ "x-forwarded-for": `10.0.0.1, ${address}` });
     for (let failures = 0; failures < 6; failures++)
@@ -142,7 +142,7 @@ describe("whoever guesses", () => {
       };
     };
 
-    test("makes one wait that nobody has logged in from, and none that somebody has, by password, link or token", async () => {
+    test("delay an address without a login, and none with one by password, link or token", async () => {
       await using daemon = await guessing();
       const host = { host: "localhost" };
       expect((await daemon.logInWith(password, from("203.0.113.1"))).status).toBe(200);
@@ -161,7 +161,7 @@ describe("whoever guesses", () => {
         expect((await daemon.logInWith(password, from(address))).status).toBe(200);
     });
 
-    test("leaves an address that somebody has logged in from its own wait", async () => {
+    test("do not change the wait of an address with a login", async () => {
       await using daemon = await guessing();
       expect((await daemon.logInWith(password, from("203.0.113.1"))).status).toBe(200);
       for (let failures = 0; failures < 6; failures++)
@@ -175,7 +175,7 @@ describe("whoever guesses", () => {
     });
   });
 
-  test("from addresses without number is forgotten, a hundred known ones are kept", () => {
+  test("from many addresses are forgotten, a hundred known ones are kept", () => {
     const throttle = new LoginThrottle(handClock(), silentLog);
     for (let one = 0; one <= 100; one++) throttle.markKnown(`known ${one}`);
     for (let one = 0; one < 5_000; one++) throttle.failed(`a ${one}`, "a", "password");
@@ -185,7 +185,7 @@ describe("whoever guesses", () => {
     expect(throttle.waitMs("another")).toBeGreaterThan(0);
   });
 
-  test("cannot pass for others by a header where no proxy is configured, nor as none behind one", async () => {
+  test("cannot use a header to appear as others without a proxy, or as none behind one", async () => {
     await using daemon = await opened();
     for (let failures = 0; failures < 6; failures++)
       await daemon.logInWith("wrong horse battery", { "x-forwarded-for": `203.0.113.${failures}` });
@@ -216,7 +216,7 @@ describe("whoever guesses", () => {
     expect(daemon.logged).toContainEqual(expect.objectContaining({ address, with: "password" }));
   });
 
-  test("with many addresses gets one attempt in two seconds after the first twenty, and an address its turn", () => {
+  test("from many addresses get one attempt in two seconds after the first twenty, and every address a turn", () => {
     const clock = handClock();
     const throttle = new LoginThrottle(clock, silentLog);
     let tried = 0;
@@ -235,7 +235,7 @@ describe("whoever guesses", () => {
     expect(throttle.waitMs("192.0.2.1")).toBe(0);
   });
 
-  test("has ten lines a minute in the log, and the next counts what had none", () => {
+  test("have ten log lines a minute, and the next has the number of omitted ones", () => {
     const clock = handClock();
     const lines: object[] = [];
     const log = { ...silentLog, warn: (fields: object) => void lines.push(fields) };
@@ -247,7 +247,7 @@ describe("whoever guesses", () => {
     expect(lines.at(-1)).toEqual({ address: "b", with: "link", failuresWithoutLine: 490 });
   });
 
-  test("by tokens or links makes no password wait", () => {
+  test("by tokens or links delay no password", () => {
     const throttle = new LoginThrottle(handClock(), silentLog);
     for (let times = 0; times < 100; times++) throttle.failed("a", "a", times % 2 ? "token" : "link");
     expect(throttle.waitMs("a")).toBe(0);
@@ -265,4 +265,4 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
   ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
   ["unknown", "unknown"],
-])("%s is slowed down as %s", (address, group) => expect(addressGroup(address)).toBe(group));
+])("%s is throttled as %s", (address, group) => expect(addressGroup(address)).toBe(group));

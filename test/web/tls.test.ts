@@ -55,7 +55,7 @@ describe("a reload", () => {
     expect((await ask(session)).status).toBe(200);
   });
 
-  test("leaves alone what waits for a restart: login, address, whether it speaks TLS", async () => {
+  test("does not change what needs a restart: login, address, TLS or not", async () => {
     await using daemon = await openDashboard();
     const changed = { login: "never", tls: first, behindProxy: true, port: 1 } as const;
     daemon.dashboard.reload(listenWith({ ...changed, allowedHosts: ["watch.example.org"] }));
@@ -67,7 +67,7 @@ describe("a reload", () => {
   });
 });
 
-test("connections that never shake hands keep nobody away", async () => {
+test("connections without a handshake do not block others", async () => {
   await using daemon = await opened();
   const silent = Array.from({ length: 64 }, () => dial(daemon.port, "127.0.0.1"));
   const closed = silent.map((socket) => new Promise<void>((resolve) => socket.on("close", () => resolve())));
@@ -87,7 +87,7 @@ test("connections that never shake hands keep nobody away", async () => {
 describe("behind a proxy", () => {
   const proxied = { tls: null, behindProxy: true, allowedHosts: ["watch.example.org"] };
 
-  test("the page is under its name, its cookie Secure, and acts are asked by a page of that name", async () => {
+  test("the page has its name, its cookie is Secure, and actions come from a page of that name", async () => {
     await using daemon = await opened(proxied);
     const { url } = daemon.dashboard.link()!;
     expect(url).toMatch(/^https:\/\/watch\.example\.org\/#login=/);

@@ -3,10 +3,9 @@
  * twice changes nothing.
  *
  * Alertmanager forgets an alert that is not repeated. perpwatch sends an alert once, so it is posted with a distant
- * end, and posted again with
- * its true end when it ends. Alertmanager identifies an alert by its labels, and severity is one of them because routes
- * match it: an alert that
- * rises or falls ends under the old severity and begins under the new one.
+ * end, and posted again with its true end when it ends. Alertmanager identifies an alert by its labels, and severity is
+ * one of them because routes match it: an alert that rises or falls ends under the old severity and begins under the
+ * new one.
  */
 import { z } from "zod";
 import { type AlertChange, severities } from "../../domain/alert.ts";

@@ -79,9 +79,9 @@ export function chartSvg(series: ChartSeries, timezone: string, theme = darkChar
 }
 
 /** Returns y positions at which the labels do not overlap, in the order of the input. */
-function spreadLabels(wanted: readonly number[]): number[] {
-  const from = [...wanted.keys()].sort((a, b) => wanted[a]! - wanted[b]!);
-  const at = [...wanted];
+function spreadLabels(positions: readonly number[]): number[] {
+  const from = [...positions.keys()].sort((a, b) => positions[a]! - positions[b]!);
+  const at = [...positions];
   for (const [place, index] of from.entries()) {
     const above = from[place - 1];
     if (above !== undefined) at[index] = Math.max(at[index]!, at[above]! + labelHeight);

@@ -3,8 +3,7 @@ import type { ChartSeries } from "../../domain/chart.ts";
 
 /**
  * Keeps the minimum and maximum of each section, so that no spike is lost, and the last point. @returns about `most`
- * points, at most two
- * more
+ * points, at most two more
  */
 export function thinned(points: ChartSeries["points"], max: number): ChartSeries["points"] {
   if (points.length <= max) return points;

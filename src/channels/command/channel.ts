@@ -1,13 +1,10 @@
 /**
  * Runs a program of the user for each message. The message is written to its standard input as JSON (the same document
- * as for webhooks). No
- * shell is used: arguments are passed as written. The environment has only PATH, HOME, LANG, TZ, the message's id and
- * its severity. At the
- * timeout the program and its process group are killed.
+ * as for webhooks). No shell is used: arguments are passed as written. The environment has only PATH, HOME, LANG, TZ,
+ * the message's id and its severity. At the timeout the program and its process group are killed.
  *
  * Exit status 0: delivered; the first printed line is the receipt. 65 (EX_DATAERR): this message is refused for good.
- * Other statuses: retry. A
- * program that cannot be started is a broken channel.
+ * Other statuses: retry. A program that cannot be started is a broken channel.
  */
 import { spawn } from "node:child_process";
 import path from "node:path";

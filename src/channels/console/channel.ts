@@ -1,7 +1,6 @@
 /**
  * Writes messages to a stream: a headline and indented lines. Colours are used on terminals only. Beside a JSON log a
- * message is a JSON line
- * too, so that both can be read as one stream.
+ * message is a JSON line too, so that both can be read as one stream.
  */
 import type { Writable } from "node:stream";
 import { z } from "zod";
@@ -59,13 +58,10 @@ const levels: Readonly<Record<Severity, string>> = { critical: "error", warning:
 
 /**
  * The message as one JSON line. `level`, `time` (when it was finalized) and `msg` (the headline) are those of a log
- * line. Further fields:
- * `channel`, `message` (its id), `kind` (`alert`, `digest` or `test`), `severity`, `resolved` (true: good news only),
- * `notes`, `standing` (other
- * firing alerts), `sections` of a digest (`title`, `rows` of name and value), and `alerts`, each with `id`, `rule`,
- * `subject`, `wallet`,
- * `symbol`, `severity`, `lead`, `summary`, `description`, `figures` (text by name), `fresh`, `now` and `runbook`, as
- * shown to people.
+ * line. Further fields: `channel`, `message` (its id), `kind` (`alert`, `digest` or `test`), `severity`, `resolved`
+ * (true: good news only), `notes`, `standing` (other firing alerts), `sections` of a digest (`title`, `rows` of name
+ * and value), and `alerts`, each with `id`, `rule`, `subject`, `wallet`, `symbol`, `severity`, `lead`, `summary`,
+ * `description`, `figures` (text by name), `fresh`, `now` and `runbook`, as shown to people.
  */
 export function consoleJson(name: string, message: Message, rendering: Rendering): string {
   const { id, severity, sealedAtMs, content } = message;

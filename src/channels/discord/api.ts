@@ -2,8 +2,7 @@
  * Makes single requests to Discord's REST API through discord.js, within seconds and without retries.
  *
  * By default, discord.js sleeps during rate limits, repeats server errors at once, waits a minute for an unresponsive
- * server, and drops its
- * token after one 401. Here this is turned off or undone:
+ * server, and drops its token after one 401. Here this is turned off or undone:
  *
  *  - requests use our own transport, which reads the whole body within the time limit;
  *  - rate limits are stored here, by the injected clock, and returned as "not before"; discord.js never sees them;
@@ -94,8 +93,8 @@ export class DiscordApi {
     const { token } = this.#options;
     if (token !== null) this.#rest.setToken(token);
     // discord.js leaves its listener on the signal, so it gets a signal that lives as long as the request.
-    const own = new AbortController();
-    const abort = () => own.abort();
+    const controller = new AbortController();
+    const abort = () => controller.abort();
     signal.addEventListener("abort", abort, { once: true });
     const timeoutMs = call.timeoutMs ?? requestTimeoutMs;
     const timer = setTimeout(abort, timeoutMs);
@@ -104,7 +103,7 @@ export class DiscordApi {
         method: call.method as never,
         fullRoute: call.route,
         auth: token !== null,
-        signal: own.signal,
+        signal: controller.signal,
         ...(call.query === undefined ? {} : { query: new URLSearchParams(call.query) }),
         ...(call.body === undefined ? {} : { body: call.body }),
         ...(call.file === undefined ? {} : { files: [call.file] }),
@@ -112,7 +111,7 @@ export class DiscordApi {
       return { kind: "ok", data };
     } catch (error) {
       signal.throwIfAborted();
-      return this.#problem(error, own.signal.aborted ? timeoutMs : null, library);
+      return this.#problem(error, controller.signal.aborted ? timeoutMs : null, library);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);

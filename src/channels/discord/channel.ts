@@ -44,8 +44,7 @@ const botDeadlineMs = 16_000;
 
 /**
  * Creates a bot channel. `start` checks token, channel and permissions over REST, and connects to the gateway in the
- * background.
- * A message has its id as nonce, so Discord drops a repetition; sender.ts handles later retries.
+ * background. A message has its id as nonce, so Discord drops a repetition; sender.ts handles later retries.
  */
 export function createDiscordBot(name: string, settings: DiscordBotSettings, deps: DiscordDeps): Channel {
   const { token, apiUrl, channelId, threads: wantsThreads } = settings;

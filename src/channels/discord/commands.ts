@@ -1,7 +1,6 @@
 /**
  * The slash commands and their registration. They are registered together, for the server of the channel; registering
- * the same list again
- * changes nothing.
+ * the same list again changes nothing.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { ChannelLog } from "../log.ts";

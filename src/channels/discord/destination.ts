@@ -11,7 +11,7 @@ export interface Destination {
   create(
     body: object,
     message: Message,
-    where: Where,
+    placement: Placement,
     signal: AbortSignal,
     file?: SentFile,
   ): Promise<ApiAnswer>;
@@ -23,7 +23,7 @@ export interface Destination {
   startThread(messageId: string, name: string, signal: AbortSignal): Promise<ApiAnswer>;
 }
 
-export interface Where {
+export interface Placement {
   readonly threadId: string | null;
   readonly replyTo: string | null;
   /** Index among the parts of a divided message; left out: 0, it is not divided. */

@@ -33,8 +33,7 @@ export function editedBody(
 
 /**
  * The block of an ended alert: its title, when it fired and who acknowledged it, without figures and requests that no
- * longer apply. For a
- * recovered alert it has the recovery's summary.
+ * longer apply. For a recovered alert it has the recovery's summary.
  * @param now the message with all endings
  */
 function endedBlock(block: Block, { change: { alert } }: MessageItem, now: Message, zone: string): Block {

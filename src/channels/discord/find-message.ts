@@ -42,8 +42,8 @@ type WireMessage = z.output<typeof wire>;
 
 /** The messages of a page; other entries are omitted. */
 function readMessages(data: unknown): readonly WireMessage[] {
-  const given = Array.isArray(data) ? data.slice(0, pageLength) : [];
-  return given.flatMap((one) => wire.safeParse(one).data ?? []);
+  const entries = Array.isArray(data) ? data.slice(0, pageLength) : [];
+  return entries.flatMap((one) => wire.safeParse(one).data ?? []);
 }
 
 function carries(message: WireMessage, id: string): boolean {

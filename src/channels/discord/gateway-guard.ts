@@ -1,22 +1,17 @@
 /**
  * Keeps gateway failures from ending the process. discord.js runs shards in the background without handling their
- * exceptions: an invalid
- * address, an incomplete packet, or a socket that fails after it was dropped would end the process. Every shard is
- * wrapped before its first
- * connection:
+ * exceptions: an invalid address, an incomplete packet, or a socket that fails after it was dropped would end the
+ * process. Every shard is wrapped before its first connection:
  *
  *  - sockets keep an `error` listener for life: discord.js removes its own from a socket that is still connecting, and
- *    leaves it open. A socket
- *    that is replaced, or whose client was dropped, is terminated;
+ *    leaves it open. A socket that is replaced, or whose client was dropped, is terminated;
  *  - background methods report failures instead of throwing them where nothing catches them;
  *  - frames are limited in size and number, and heartbeat intervals to a plausible range; else the connection ends;
  *  - of Discord's dispatches, discord.js receives only those that a connection needs, because it processes others
- *    later, out of reach.
- *    Interactions are passed on unparsed.
+ *    later, out of reach. Interactions are passed on unparsed.
  *
  * There is no public interface for this. Private members of a shard are accessed by name, after a check that they
- * exist. If they do not, the
- * connection fails: the bot then has no presence, but cannot end the process.
+ * exist. If they do not, the connection fails: the bot then has no presence, but cannot end the process.
  */
 import type { SimpleShardingStrategy } from "discord.js";
 import { isSafeSocket } from "../address.ts";
@@ -87,8 +82,7 @@ export class GatewayGuard {
 
   /**
    * Prevents all further connections. Without this, a destroyed shard would wake up from its reconnect wait and
-   * connect, and a shard that is
-   * destroyed before its session is ready would reconnect and never finish.
+   * connect, and a shard that is destroyed before its session is ready would reconnect and never finish.
    */
   retire(): void {
     this.#retired = true;

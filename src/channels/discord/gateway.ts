@@ -1,13 +1,10 @@
 /**
  * The bot's gateway connection through discord.js, without intents: it shows the bot as online and receives
- * interactions. Messages do not
- * depend on it; they are sent over REST.
+ * interactions. Messages do not depend on it; they are sent over REST.
  *
  * discord.js reconnects by itself, but twice a second without end, and stops for good on some close codes. Therefore it
- * may try a few times;
- * then, or when it throws, the client is destroyed and created anew after a growing wait. gateway-guard.ts keeps its
- * failures from ending the
- * process, and destroyed clients from connecting.
+ * may try a few times; then, or when it throws, the client is destroyed and created anew after a growing wait.
+ * gateway-guard.ts keeps its failures from ending the process, and destroyed clients from connecting.
  */
 import type { Client } from "discord.js";
 import type { Clock, Random } from "../../domain/clock.ts";

@@ -1,17 +1,14 @@
 /**
  * Handles interactions on Discord: acknowledges a press or command, checks authorization, runs the action, and shows
- * the result to the person
- * only.
+ * the result to the person only.
  *
  * Discord requires an acknowledgement within 3 s and an answer within 15 minutes, so the acknowledgement is sent first.
- * If the token has
- * expired by then, Discord has shown a failure, and nothing is done. A restart loses nothing, since a button's id holds
- * its meaning.
+ * If the token has expired by then, Discord has shown a failure, and nothing is done. A restart loses nothing, since a
+ * button's id holds its meaning.
  *
  * Daemons that share a bot receive the same interactions. A button is answered by the daemon that sent its message; the
- * others answer that they
- * do not know it only if nobody has answered. A command is answered by the daemon that acknowledges it first, and only
- * by it.
+ * others answer that they do not know it only if nobody has answered. A command is answered by the daemon that
+ * acknowledges it first, and only by it.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { ChatActions } from "../../domain/ports.ts";

@@ -54,31 +54,31 @@ const kinds = { command: 2, component: 3 } as const;
 export function readInteraction(data: unknown, channelId: string): Interaction | null {
   const parsed = wire.safeParse(data);
   if (!parsed.success) return null;
-  const { member, channel, channel_id, type, data: given } = parsed.data;
+  const { member, channel, channel_id, type, data: payload } = parsed.data;
   if (![channel_id, channel?.id, channel?.parent_id].includes(channelId)) return null;
-  const who = member?.user ?? parsed.data.user;
-  const request = requestOf(type, given, parsed.data.message?.id ?? null);
-  if (who === undefined || request === null) return null;
-  const name = shorten(cleanLine(who.username), 60);
+  const sender = member?.user ?? parsed.data.user;
+  const request = requestOf(type, payload, parsed.data.message?.id ?? null);
+  if (sender === undefined || request === null) return null;
+  const name = shorten(cleanLine(sender.username), 60);
   return {
     id: parsed.data.id,
     applicationId: parsed.data.application_id,
     token: parsed.data.token,
-    person: { id: who.id, roles: member?.roles ?? [], name: `${name} (discord ${who.id})` },
+    person: { id: sender.id, roles: member?.roles ?? [], name: `${name} (discord ${sender.id})` },
     request,
   };
 }
 
 function requestOf(
   type: number,
-  given: z.infer<typeof wire>["data"],
+  payload: z.infer<typeof wire>["data"],
   messageId: string | null,
 ): Interaction["request"] | null {
-  if (type === kinds.component && given.custom_id !== undefined)
-    return { kind: "button", customId: given.custom_id, messageId };
-  if (type !== kinds.command || given.name === undefined) return null;
-  const options = (given.options ?? []).flatMap(({ name, value }) =>
+  if (type === kinds.component && payload.custom_id !== undefined)
+    return { kind: "button", customId: payload.custom_id, messageId };
+  if (type !== kinds.command || payload.name === undefined) return null;
+  const options = (payload.options ?? []).flatMap(({ name, value }) =>
     value === undefined ? [] : ([[name, value]] as const),
   );
-  return { kind: "command", name: given.name, options: new Map(options) };
+  return { kind: "command", name: payload.name, options: new Map(options) };
 }

@@ -1,7 +1,6 @@
 /**
  * Stores Discord's rate limits, so that requests that would be refused are not made. There are a global limit for the
- * bot, and one per bucket;
- * a bucket is method and path without message ids.
+ * bot, and one per bucket; a bucket is method and path without message ids.
  */
 import type { Clock } from "../../domain/clock.ts";
 import { boundedWaitMs } from "../post.ts";

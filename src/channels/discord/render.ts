@@ -1,7 +1,6 @@
 /**
  * Renders a message for Discord: one line that push notifications show, and an embed per alert. The result is always
- * within Discord's
- * limits. Pure.
+ * within Discord's limits. Pure.
  *
  * Limits (UTF-16 units, by the strictest reading): content 2000; embed 6000 in total, description 4096, 25 fields of
  * 256 + 1024, footer 2048.
@@ -229,8 +228,7 @@ function bodyOf(block: Block, maxLength: number): string {
 
 /**
  * Several alerts: an embed for each, in order, each with its share of the characters. The others are in the file that
- * the last embed names, or
- * have a line each in it. The last embed also has the parts that concern all alerts.
+ * the last embed names, or have a line each in it. The last embed also has the parts that concern all alerts.
  */
 function several(rendering: Rendering, over: ReadonlyMap<number, string>, hasList: boolean): Embed[] {
   const { blocks } = rendering;

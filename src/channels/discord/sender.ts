@@ -7,9 +7,8 @@
  *                      └── delivered ──► mark the alerts' messages as ended, if this one reports endings
  *
  * Messages after the first message of a critical group are sent into a thread below it. If the thread refuses a message
- * for good, so that
- * nothing of it can have arrived, it is sent to the channel. An earlier attempt may have used either, so both are
- * searched.
+ * for good, so that nothing of it can have arrived, it is sent to the channel. An earlier attempt may have used either,
+ * so both are searched.
  *
  * An edit wakes nobody, and repeating it changes nothing, so it needs no search.
  */
@@ -141,8 +140,7 @@ export class DiscordSender {
 
   /**
    * Returns the result of an earlier attempt; null if there is none, or a search is not needed or not possible. A nonce
-   * is trusted for a minute
-   * in the place where it was used, which may differ from the current one if there is a thread.
+   * is trusted for a minute in the place where it was used, which may differ from the current one if there is a thread.
    */
   async #findEarlier(
     { message, attempt }: Outgoing,
@@ -157,8 +155,7 @@ export class DiscordSender {
       if (answer === null) continue;
       if (answer.kind === "ok") return { answer, threadId };
       // If reading is not permitted or the thread does not exist, go on. On other failures the next attempt searches
-      // again, except for critical
-      // messages: a duplicate is better than a loss.
+      // again, except for critical messages: a duplicate is better than a loss.
       if (answer.failure === "authentication" || answer.failure === "rejected") continue;
       return message.severity === "critical" ? null : { answer, threadId };
     }
@@ -251,8 +248,7 @@ interface Sent {
 
 /**
  * Determines whether a message is added to the first message of its incident. A minor update of an ended incident is
- * added if that
- * message contains all of its alerts.
+ * added if that message contains all of its alerts.
  */
 function incidentAddition(outgoing: Outgoing): { readonly adds: boolean; readonly into: Outgoing } {
   const { message, root, former, latest: _, ...rest } = outgoing;

@@ -1,7 +1,6 @@
 /**
  * Threads below critical messages of a text channel. A thread has the id of the message at which it was started, so it
- * is found again by the
- * history of messages; no state has to survive a restart.
+ * is found again by the history of messages; no state has to survive a restart.
  *
  * If a thread refuses messages (locked, deleted, no permission), they are sent to the channel, and the thread is
  * suspended for some time.
@@ -30,8 +29,7 @@ const maxThreadAgeMs = 24 * 3_600_000;
 
 /**
  * Returns the threads that this message may be or may have been sent to: below the first critical message about its
- * alerts, or about other
- * firing alerts of their group. Oldest first; pure.
+ * alerts, or about other firing alerts of their group. Oldest first; pure.
  */
 export function threadCandidates({ message, around = [] }: Outgoing): ThreadCandidate[] {
   const found = new Map<string, ThreadCandidate>();
@@ -67,9 +65,8 @@ function canRootThread({ content }: Message): boolean {
 
 /**
  * Returns true if a message belongs into a thread. It does not if the people concerned would not be notified there: in
- * a thread, `@here` and
- * `@everyone` reach only those who joined it, and without a mention nobody is notified. New critical alerts then go to
- * the channel.
+ * a thread, `@here` and `@everyone` reach only those who joined it, and without a mention nobody is notified. New
+ * critical alerts then go to the channel.
  * @param mention that the message will have
  */
 export function isForThread({ content }: Message, mention: string | null): boolean {

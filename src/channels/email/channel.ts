@@ -2,14 +2,12 @@
  * Email over one pooled SMTP connection, one mail at a time.
  *
  * nodemailer's default timeouts are 30 s for a greeting and 10 min for a silent server. Here each phase has its own
- * limit, and an aborted
- * attempt closes its connection at once. A mail that the server refused for some recipients counts as delivered,
- * because a retry would repeat
- * it to the others. The refused recipients are named in the receipt and in the log.
+ * limit, and an aborted attempt closes its connection at once. A mail that the server refused for some recipients
+ * counts as delivered, because a retry would repeat it to the others. The refused recipients are named in the receipt
+ * and in the log.
  *
  * A retry after an unknown outcome sends the same mail byte for byte (except for a note that it is late): same
- * Message-ID, date, boundaries and
- * picture.
+ * Message-ID, date, boundaries and picture.
  */
 import { createTransport } from "nodemailer";
 import type { Capacity, Message } from "../../domain/delivery.ts";
@@ -57,7 +55,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
   const { smtp, from, to } = settings;
   const limits = { ...defaultLimits, ...deps.limits };
   const secrets = smtp.password === undefined ? [] : [smtp.password];
-  const safe = (text: string) => withoutSecrets(text, secrets);
+  const withoutPassword = (text: string) => withoutSecrets(text, secrets);
   const domain = /@([^<>@\s]+?)>?$/.exec(from)?.[1] ?? "localhost";
   const idOf = (messageId: string) => `<${messageId}@${domain}>`;
   const leaving = unsubscribeUrl(settings, name);
@@ -71,13 +69,13 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
     try {
       await withSignal(open().verify(), signal);
-      const how = smtp.secure === false ? ", without encryption" : "";
-      return { kind: "ok", detail: `${smtp.host} takes mail from ${cleanLine(from)}${how}` };
+      const suffix = smtp.secure === false ? ", without encryption" : "";
+      return { kind: "ok", detail: `${smtp.host} takes mail from ${cleanLine(from)}${suffix}` };
     } catch (error) {
       const problem: MailError = signal.aborted
         ? { message: "no answer in time", code: "ETIMEDOUT" }
         : asMailError(error);
-      const { failure, detail } = mailFailure(problem, safe);
+      const { failure, detail } = mailFailure(problem, withoutPassword);
       return { kind: "failed", failure, detail, fix: mailFix(problem, smtp.secure) };
     }
   };
@@ -98,8 +96,8 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
     // No mail has these ids. Mail programs group mails that refer to the same id, whichever of them arrive.
     const threads = (message.content.threads ?? []).map((thread) => `<thread.${thread}@${domain}>`);
     const references = [...threads, ...(first === null ? [] : [first])];
-    const own = new AbortController();
-    const abort = () => own.abort();
+    const controller = new AbortController();
+    const abort = () => controller.abort();
     signal.addEventListener("abort", abort, { once: true });
     const timer = setTimeout(abort, limits.deadlineMs);
     try {
@@ -118,7 +116,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
           id: { comment: `perpwatch ${name}`, url: `${name.toLowerCase()}.perpwatch.${domain}` },
           unsubscribe: { url: leaving, comment: "" },
         },
-        signal: own.signal,
+        signal: controller.signal,
         ...(first === null ? {} : { inReplyTo: first }),
         ...(references.length === 0 ? {} : { references }),
       });
@@ -130,14 +128,14 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
         );
       }
       const tail = refused.length > 0 ? ` (refused: ${refused.join(", ")})` : "";
-      return { kind: "delivered", receipt: shorten(safe(info.response) + tail, 500) };
+      return { kind: "delivered", receipt: shorten(withoutPassword(info.response) + tail, 500) };
     } catch (error) {
       signal.throwIfAborted();
-      if (own.signal.aborted) {
+      if (controller.signal.aborted) {
         const detail = `the mail server did not take the mail within ${limits.deadlineMs / 1_000} s`;
         return { kind: "retry", failure: "timeout", detail, afterMs: null };
       }
-      return mailFailure(asMailError(error), safe);
+      return mailFailure(asMailError(error), withoutPassword);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
@@ -149,7 +147,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
     kind: "email",
     ...emailCapacity,
     deadlineMs: limits.deadlineMs,
-    drawsSealed: true,
+    drawsCharts: true,
     start: probe,
     probe,
     send,

@@ -17,10 +17,8 @@ const throttledPattern = /\b4\.7\.\d+|rate limit|too many|throttl|gr[ae]y-?list/
 
 /**
  * The server's reply decides: 4xx is a retry, 5xx a refusal. If the sender or every recipient was refused, other
- * messages would be refused too.
- * Without a reply the connection failed, and the message is retried. After the final dot a retry may duplicate the
- * mail; mail programs recognize
- * it by its Message-ID.
+ * messages would be refused too. Without a reply the connection failed, and the message is retried. After the final dot
+ * a retry may duplicate the mail; mail programs recognize it by its Message-ID.
  * @param safe removes secrets from a text
  */
 export function mailFailure(

@@ -1,7 +1,7 @@
 /**
  * The HTML part of a mail, in the form that mail programs support: table layout, inline styles, at most 600 pixels, no
- * script, no remote font or
- * picture. `<style>` is used for dark mode only; a program that drops it shows the mail in light colours. Pure.
+ * script, no remote font or picture. `<style>` is used for dark mode only; a program that drops it shows the mail in
+ * light colours. Pure.
  */
 import { chartSize } from "../chart/svg.ts";
 import { ledBy, lineOf, numberLine, shownLead, shownParts } from "../lines.ts";

@@ -2,8 +2,7 @@
  * Renders a message as a mail: subject, text, and HTML without external resources. Pure.
  *
  * Text and HTML have the same content. If the mail would exceed the size that mail programs show completely (about 100
- * KB), the excess alerts
- * have one line each, in both parts.
+ * KB), the excess alerts have one line each, in both parts.
  */
 import { plainLines } from "../lines.ts";
 import type { Rendering } from "../rendering.ts";

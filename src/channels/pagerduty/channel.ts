@@ -1,13 +1,10 @@
 /**
  * PagerDuty's Events API v2: an alert triggers an incident, an acknowledgement here acknowledges it, an ending resolves
- * it. Every event has a
- * key of its alert, so sending it again changes nothing. An event of the exchange (such as a liquidation) has no end; a
- * person resolves its
- * incident in PagerDuty.
+ * it. Every event has a key of its alert, so sending it again changes nothing. An event of the exchange (such as a
+ * liquidation) has no end; a person resolves its incident in PagerDuty.
  *
  * The alerts of an account that belong to an incident share a key, which is resolved with the last of them. If one of
- * them was triggered under
- * its own key before it joined the incident, that key is resolved when it joins.
+ * them was triggered under its own key before it joined the incident, that key is resolved when it joins.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";

@@ -1,9 +1,7 @@
 /**
  * Push messages by Pushover. A critical message that mentions people is an emergency: it is repeated until somebody
- * acknowledges it in Pushover,
- * which acknowledges its alerts here (emergency-tracker.ts). Pushover has no idempotency key, so a message whose answer
- * was lost may be delivered
- * twice.
+ * acknowledges it in Pushover, which acknowledges its alerts here (emergency-tracker.ts). Pushover has no idempotency
+ * key, so a message whose answer was lost may be delivered twice.
  */
 import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
@@ -20,8 +18,8 @@ import { EmergencyTracker } from "./emergency-tracker.ts";
 import { textOf, titleOf } from "./render.ts";
 import { replyIn, verdict } from "./verdict.ts";
 
-const key = (what: string) =>
-  z.string().regex(/^[A-Za-z0-9]{30}$/, `must be ${what} of 30 letters and digits`);
+const key = (label: string) =>
+  z.string().regex(/^[A-Za-z0-9]{30}$/, `must be ${label} of 30 letters and digits`);
 
 /** @returns the schema of a duration between two limits, ms */
 function duration(min: string, max: string, usual: string) {

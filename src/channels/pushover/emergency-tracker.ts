@@ -1,11 +1,9 @@
 /**
  * Tracks sent emergencies by polling their receipts every five seconds, the shortest interval that Pushover allows. If
- * somebody acknowledged an
- * emergency in Pushover, its alerts are acknowledged here. An emergency is cancelled if all of its alerts have ended,
- * are acknowledged or are no
- * longer critical, or if a newer emergency covers the same alerts. After a restart, emergencies are restored from the
- * history of messages,
- * including those that are no longer repeated: Pushover returns the acknowledgement for a week.
+ * somebody acknowledged an emergency in Pushover, its alerts are acknowledged here. An emergency is cancelled if all of
+ * its alerts have ended, are acknowledged or are no longer critical, or if a newer emergency covers the same alerts.
+ * After a restart, emergencies are restored from the history of messages, including those that are no longer repeated:
+ * Pushover returns the acknowledgement for a week.
  */
 
 import type { AlertChange } from "../../domain/alert.ts";

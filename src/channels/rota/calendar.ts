@@ -1,8 +1,7 @@
 /**
  * Parses the events of an iCal file (RFC 5545), as far as an on-call plan needs them: VEVENT with SUMMARY, DTSTART and
- * DTEND in UTC, in a named
- * zone or as whole days, and RRULE by days or weeks. Anything unsupported that could change who is on duty is a mistake
- * with its line. Pure.
+ * DTEND in UTC, in a named zone or as whole days, and RRULE by days or weeks. Anything unsupported that could change
+ * who is on duty is a mistake with its line. Pure.
  */
 import { cleanLine, shorten } from "../text.ts";
 import { type CalendarEvent, instantOf, type WallTime } from "./plan.ts";
@@ -92,21 +91,24 @@ export function readCalendar(text: string, people: readonly string[], timezone: 
     collect(() => {
       const one = propertyOf(line, content);
       if (one.name === "BEGIN") {
-        const what = one.value.toUpperCase();
-        if (open.length === 0 && what !== "VCALENDAR")
-          throw new Mistake(line, `expected BEGIN:VCALENDAR, found BEGIN:${what}`);
-        const isKnown = open.some((name) => skippedComponents.has(name)) || skippedComponents.has(what);
-        open.push(what);
-        if (what === "VEVENT") {
+        const component = one.value.toUpperCase();
+        if (open.length === 0 && component !== "VCALENDAR")
+          throw new Mistake(line, `expected BEGIN:VCALENDAR, found BEGIN:${component}`);
+        const isKnown = open.some((name) => skippedComponents.has(name)) || skippedComponents.has(component);
+        open.push(component);
+        if (component === "VEVENT") {
           properties = [];
           eventLine = line;
-        } else if (what !== "VCALENDAR" && !isKnown)
-          throw new Mistake(line, `${what} is no part of a plan of duty: only VEVENT is`);
+        } else if (component !== "VCALENDAR" && !isKnown)
+          throw new Mistake(line, `${component} is not supported here: only VEVENT is`);
       } else if (one.name === "END") {
-        const what = open.pop();
-        if (what !== one.value.toUpperCase())
-          throw new Mistake(line, what === undefined ? "nothing is open here" : `expected END:${what}`);
-        if (what === "VEVENT") {
+        const component = open.pop();
+        if (component !== one.value.toUpperCase())
+          throw new Mistake(
+            line,
+            component === undefined ? "nothing is open here" : `expected END:${component}`,
+          );
+        if (component === "VEVENT") {
           const event = eventOf(properties, eventLine, people, timezone);
           if (events.length >= maxEvents) throw new Mistake(eventLine, `more than ${maxEvents} events`);
           if (event.repeats !== null && ++repeating > maxRepeating)

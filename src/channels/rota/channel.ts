@@ -4,11 +4,9 @@
  *   finalized ──`content.onDuty`, else the plan at that time──► a person's channel ──► receipt `anna: …`
  *
  * The person is stored with the content, so retries go to the same person, also after a restart or a hand-over. If that
- * person's channel fails,
- * others replace it (`people`): whoever is on duty by then, and the others in the order of their turns. The outbox
- * selects among them, since it
- * knows each channel's state. Receipts name the person, so a message is edited or replied to only in the chat of the
- * person who received it.
+ * person's channel fails, others replace it (`people`): whoever is on duty by then, and the others in the order of
+ * their turns. The outbox selects among them, since it knows each channel's state. Receipts name the person, so a
+ * message is edited or replied to only in the chat of the person who received it.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Capacity, Message } from "../../domain/delivery.ts";
@@ -72,7 +70,7 @@ export function createRota(name: string, names: readonly string[], deps: RotaDep
     deadlineMs: Math.max(...channels.map(({ deadlineMs }) => deadlineMs)),
     ...sharedCapacity(channels),
     ...(channels.some(({ keepsGroups }) => keepsGroups) ? { keepsGroups: true } : {}),
-    ...(channels.some(({ drawsSealed }) => drawsSealed) ? { drawsSealed: true } : {}),
+    ...(channels.some(({ drawsCharts }) => drawsCharts) ? { drawsCharts: true } : {}),
     people: sendersFor,
     // The people's channels are started separately.
     start: probe,

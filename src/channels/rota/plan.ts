@@ -150,7 +150,7 @@ function lastEndMs({ shifts, overrides }: RotaPlan, atMs: number): number {
   const before = [...events.flatMap((event) => lastBefore(event, atMs)), ...overrides].filter(
     ({ fromMs }) => fromMs < atMs,
   );
-  const lastMs = before.reduce((most, { toMs }) => Math.max(most, toMs), Number.NEGATIVE_INFINITY);
+  const lastMs = before.reduce((latestMs, { toMs }) => Math.max(latestMs, toMs), Number.NEGATIVE_INFINITY);
   return Number.isFinite(lastMs) ? Math.min(lastMs, atMs) : atMs;
 }
 
@@ -159,9 +159,9 @@ function lastBefore(event: CalendarEvent, atMs: number): readonly Shift[] {
   const { start, repeats } = event;
   const days = repeats?.days ?? 1;
   const endMs = Math.min(atMs, (repeats?.untilMs ?? Number.POSITIVE_INFINITY) + 1);
-  const most = (repeats === null ? 1 : (repeats.count ?? Number.POSITIVE_INFINITY)) - 1;
+  const maxIndex = (repeats === null ? 1 : (repeats.count ?? Number.POSITIVE_INFINITY)) - 1;
   // Zone offsets are below two days.
-  let index = Math.min(most, Math.ceil((endMs - start.wall + 2 * dayMs) / (days * dayMs)));
+  let index = Math.min(maxIndex, Math.ceil((endMs - start.wall + 2 * dayMs) / (days * dayMs)));
   while (index > 0 && shiftAt(event, index).fromMs >= endMs) index--;
   return index < 0 ? [] : [shiftAt(event, index)];
 }

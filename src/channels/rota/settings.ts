@@ -83,9 +83,9 @@ export const rotaSettings = z
       .max(1_000)
       .default([]),
   })
-  .superRefine(({ people, turn: given, calendar, since }, context) => {
+  .superRefine(({ people, turn: turnSetting, calendar, since }, context) => {
     const issue = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
-    if ((given === undefined) === (calendar === undefined))
+    if ((turnSetting === undefined) === (calendar === undefined))
       issue([], 'expected either turn, such as "Mon 09:00", or calendar, an iCal file');
     if (calendar !== undefined && since !== undefined) issue(["since"], "a calendar has its own dates");
     if (new Set(people).size < people.length) issue(["people"], "each person may be listed only once");

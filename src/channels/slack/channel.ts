@@ -1,11 +1,9 @@
 /**
  * Slack: a bot in a channel, or an incoming webhook. Slack has no idempotency key, so a message whose answer was lost
- * may be delivered twice. Buttons
- * work for people who are allowed to act. A bot sends later messages about an alert or its incident into the thread of
- * the first one; new
- * alerts, rises, and changes of critical alerts are shown in the channel as well. Quiet messages and minor updates edit
- * the message that they
- * add to; if that is not possible they are sent. A message whose blocks are refused is sent as plain text.
+ * may be delivered twice. Buttons work for people who are allowed to act. A bot sends later messages about an alert or
+ * its incident into the thread of the first one; new alerts, rises, and changes of critical alerts are shown in the
+ * channel as well. Quiet messages and minor updates edit the message that they add to; if that is not possible they are
+ * sent. A message whose blocks are refused is sent as plain text.
  */
 import { z } from "zod";
 import type { AlertChange } from "../../domain/alert.ts";
@@ -111,10 +109,10 @@ export function createSlack(
     ...(bot === null ? secretsOfAddress(target) : [bot.token]),
     ...(appToken === undefined ? [] : [appToken]),
   ];
-  const how = { who: "Slack", secrets, timeoutMs, maxAnswerBytes: largeAnswerBytes };
-  const poster = new Poster(how);
+  const posterOptions = { who: "Slack", secrets, timeoutMs, maxAnswerBytes: largeAnswerBytes };
+  const poster = new Poster(posterOptions);
   // Separate connections, so that messages do not wait for answers to presses.
-  const interactionPoster = new Poster(how);
+  const interactionPoster = new Poster(posterOptions);
   const ask = async (url: string, body: object | undefined, signal: AbortSignal, by = poster) =>
     judge(
       await by.call({ url, headers, ...(body === undefined ? {} : { body }) }, signal),
@@ -133,14 +131,14 @@ export function createSlack(
     });
   let listening: (Listening & { readonly handler: PressHandler }) | undefined;
   /** Sends or edits a message: as blocks, or as plain text if the blocks are refused. */
-  const put = async (url: string, where: object, shown: RenderedMessage, signal: AbortSignal) => {
+  const put = async (url: string, fields: object, shown: RenderedMessage, signal: AbortSignal) => {
     const { message, rendering, ping } = shown;
     const body = bodyOf(rendering, ping, actions === undefined ? [] : buttonsOf(message));
-    const asBlocks = await ask(url, { ...where, ...body }, signal);
+    const asBlocks = await ask(url, { ...fields, ...body }, signal);
     if (asBlocks.error === null || !formatErrors.has(asBlocks.error)) return asBlocks;
     // An edit keeps fields that it omits.
     const noAttachments = url === target ? {} : { attachments: [] };
-    return ask(url, { ...where, text: plainText(rendering, ping), ...noAttachments }, signal);
+    return ask(url, { ...fields, text: plainText(rendering, ping), ...noAttachments }, signal);
   };
   /** Messages that were deleted. Their threads are not visible, so nothing is sent to them. */
   const deleted = new Set<string>();
@@ -148,9 +146,9 @@ export function createSlack(
     ...{ clock: deps.clock, log: deps.log },
     async put(ts, shown, signal) {
       if (!isMessage(ts) || shown.content.items.length > maxNamed) return null;
-      const where = { channel: bot?.channel, ts, parse: "none" };
+      const fields = { channel: bot?.channel, ts, parse: "none" };
       const now = { message: shown, rendering: render(shown, deps), ping: null };
-      const { result, error } = await put(method("chat.update"), where, now, signal);
+      const { result, error } = await put(method("chat.update"), fields, now, signal);
       if (error === "message_not_found") deleted.add(ts);
       return result;
     },
@@ -205,12 +203,12 @@ export function createSlack(
       const { message, late } = outgoing;
       const ping = mentionFor(message, settings.mention satisfies MentionOfSeverity | undefined);
       const shown = { message, rendering: render(message, deps, late), ping };
-      const post = async (where: object) => put(target, where, shown, signal);
+      const post = async (fields: object) => put(target, fields, shown, signal);
       const thread = bot === null ? null : threadOf(outgoing, deleted);
-      const where = bot === null ? {} : { channel: bot.channel, unfurl_links: false, unfurl_media: false };
-      const first = await post({ ...where, ...thread });
+      const fields = bot === null ? {} : { channel: bot.channel, unfurl_links: false, unfurl_media: false };
+      const first = await post({ ...fields, ...thread });
       const threadRefused = thread !== null && threadErrors.has(first.error ?? "");
-      const { result } = threadRefused ? await post(where) : first;
+      const { result } = threadRefused ? await post(fields) : first;
       if (bot !== null && result.kind === "delivered") edits.updateRoot(outgoing);
       return result;
     },
@@ -229,8 +227,7 @@ function threadOf({ message, inReplyTo, root }: Outgoing, deleted: ReadonlySet<s
 
 /**
  * Returns true if a change is also shown in the channel, because threads are easily missed: new alerts, rises,
- * escalations, and endings and mentions of
- * critical alerts.
+ * escalations, and endings and mentions of critical alerts.
  */
 function isLoud(change: AlertChange): boolean {
   const { kind, alert } = change;

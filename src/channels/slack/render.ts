@@ -19,8 +19,7 @@ const maxSection = 2_900;
 const maxSections = 36;
 /**
  * Maximum text of all alert sections, characters. Slack refuses a message if its blocks exceed about 12,000 characters
- * including their JSON
- * (msg_blocks_too_long); the limit is not documented.
+ * including their JSON (msg_blocks_too_long); the limit is not documented.
  */
 const maxOfAlerts = 7_000;
 const maxLine = 150;

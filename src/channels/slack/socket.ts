@@ -1,9 +1,8 @@
 /**
  * Receives button presses by Slack's Socket Mode: a WebSocket to an address that `apps.connections.open` returns for
- * one connection. No port is
- * opened. Slack requires each envelope to be acknowledged within 3 s, so that is done first. From time to time Slack
- * requests a new connection;
- * the old one still receives presses and stays open until Slack closes it.
+ * one connection. No port is opened. Slack requires each envelope to be acknowledged within 3 s, so that is done first.
+ * From time to time Slack requests a new connection; the old one still receives presses and stays open until Slack
+ * closes it.
  */
 import { WebSocket } from "ws";
 import type { Clock } from "../../domain/clock.ts";
@@ -44,8 +43,7 @@ const reportAfterFailures = 3;
 const minRefreshMs = 30_000;
 /**
  * A connection of this length resets the failure count, ms. A shorter one does not, or a server that greets and closes
- * would be reconnected
- * without end.
+ * would be reconnected without end.
  */
 const stableAfterMs = 60_000;
 /**
@@ -85,10 +83,10 @@ export async function openConnection(
   if (result.kind !== "delivered") return { ...result, url: null };
   const reply =
     answer.kind === "answer" ? (tryParseJson(answer.text) as { url?: unknown } | undefined) : undefined;
-  const given = typeof reply?.url === "string" && isSafeSocket(reply.url, app.apiUrl) ? reply.url : null;
-  return given === null
+  const safeUrl = typeof reply?.url === "string" && isSafeSocket(reply.url, app.apiUrl) ? reply.url : null;
+  return safeUrl === null
     ? { kind: "retry" as const, detail: "Slack gave no address to connect to", url: null }
-    : { kind: "delivered" as const, detail: "", url: given };
+    : { kind: "delivered" as const, detail: "", url: safeUrl };
 }
 
 type EndKind = "lost" | "refresh" | "disabled";

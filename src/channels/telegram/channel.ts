@@ -1,9 +1,7 @@
 /**
  * A Telegram bot. Telegram has no idempotency key, so a message whose answer was lost may be delivered twice. Info
- * messages, endings and quiet messages
- * make no sound. Buttons work for people who are allowed to act. Quiet messages and minor updates edit the message that
- * they add to; if that is
- * not possible they are sent.
+ * messages, endings and quiet messages make no sound. Buttons work for people who are allowed to act. Quiet messages
+ * and minor updates edit the message that they add to; if that is not possible they are sent.
  */
 import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
@@ -74,8 +72,8 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
     return { answer, reply: replyIn(answer) };
   };
 
-  const sendText = async (where: object, text: string, signal: AbortSignal) => {
-    const { answer, reply } = await ask("sendMessage", { ...where, text, ...noPreview }, signal);
+  const sendText = async (target: object, text: string, signal: AbortSignal) => {
+    const { answer, reply } = await ask("sendMessage", { ...target, text, ...noPreview }, signal);
     return verdict(answer, reply, poster);
   };
   const users = (settings.allow?.users ?? []).map(String);
@@ -91,16 +89,16 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
       ...{ ...deps, actions, users, chatId: String(chatId), topicId },
     });
   let listening: (Listening & { readonly handler: PressHandler }) | undefined;
-  const create = async (message: Message, rendering: Rendering, where: object, signal: AbortSignal) => {
+  const create = async (message: Message, rendering: Rendering, target: object, signal: AbortSignal) => {
     const text = textOf(rendering, message.content.incident !== undefined);
-    if (text !== null) return sendText(where, text, signal);
-    const { answer, reply } = await ask("sendDocument", documentOf(rendering, where), signal);
+    if (text !== null) return sendText(target, text, signal);
+    const { answer, reply } = await ask("sendDocument", documentOf(rendering, target), signal);
     const result = verdict(answer, reply, poster);
     if (result.kind !== "refused" || result.failure === "authentication") return result;
     // If the chat refuses files, the alerts are listed in as many messages as needed.
-    const bare = { ...where, reply_markup: undefined };
+    const withoutButtons = { ...target, reply_markup: undefined };
     return parts.send(message.id, textsOf(rendering), (part, index) =>
-      sendText(index === 0 ? where : bare, part, signal),
+      sendText(index === 0 ? target : withoutButtons, part, signal),
     );
   };
   const edits = new Edits({
@@ -158,7 +156,7 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
       if (edited !== null) return edited;
       const rendering = asText(render(message, deps, outgoing.late));
       const replyTo = idOf((root ?? inReplyTo)?.receipt);
-      const where = {
+      const target = {
         chat_id: chatId,
         ...(topicId === undefined ? {} : { message_thread_id: topicId }),
         disable_notification: isSoundless(message),
@@ -168,7 +166,7 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
           : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
         ...buttons(message),
       };
-      const result = await create(message, rendering, where, signal);
+      const result = await create(message, rendering, target, signal);
       if (result.kind === "delivered") edits.updateRoot(outgoing);
       return result;
     },

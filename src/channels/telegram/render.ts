@@ -18,9 +18,8 @@ const maxCaption = 1_024;
 
 /**
  * The whole message as one text. A single alert is cut to Telegram's limit. For several alerts that exceed it the
- * result is null or, with
- * `shortened`, has fewer of them in full and one line for each of the others, as short as necessary; null if those do
- * not fit either.
+ * result is null or, with `shortened`, has fewer of them in full and one line for each of the others, as short as
+ * necessary; null if those do not fit either.
  */
 export function textOf(rendering: Rendering, shortened: boolean): string | null {
   const { blocks, footer, inFull } = rendering;

@@ -1,9 +1,8 @@
 /**
  * Receives presses of a bot's buttons by long polling; no port is opened. There is one poller per bot and process,
- * since Telegram ends all but the
- * newest poll. A press is confirmed to Telegram by the offset of the next poll, after it was handled. After a crash
- * before that it is delivered
- * again, and so it is after a stop in between. While nobody polls, Telegram keeps presses for a day.
+ * since Telegram ends all but the newest poll. A press is confirmed to Telegram by the offset of the next poll, after
+ * it was handled. After a crash before that it is delivered again, and so it is after a stop in between. While nobody
+ * polls, Telegram keeps presses for a day.
  */
 import type { Clock } from "../../domain/clock.ts";
 import { trimmed } from "../address.ts";

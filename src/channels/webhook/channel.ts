@@ -1,9 +1,7 @@
 /**
  * Posts a JSON document to any HTTP server. It is signed by the Standard Webhooks convention: `webhook-id`,
- * `webhook-timestamp`, and
- * `webhook-signature` over both and the body. Every attempt has the same id and the same bytes, and the id is in
- * `Idempotency-Key` too, so a
- * server that stores ids accepts the message once.
+ * `webhook-timestamp`, and `webhook-signature` over both and the body. Every attempt has the same id and the same
+ * bytes, and the id is in `Idempotency-Key` too, so a server that stores ids accepts the message once.
  */
 import { createHmac } from "node:crypto";
 import { z } from "zod";

@@ -1,10 +1,9 @@
 /**
  * Sessions of the page, tokens of programs, and one-time links. They are held in memory, so that a failing disk neither
- * prevents logins nor
- * delays anything. Sessions and tokens are also stored, to survive a restart.
+ * prevents logins nor delays anything. Sessions and tokens are also stored, to survive a restart.
  *
- *   link (once, 10 min) or password ─► session (30 days after its last use)        token (until it expires or is
- *   revoked)
+ *   link (once, 10 min) or password ─► session (30 days after its last use)
+ *   token (until it expires or is revoked)
  *
  * Secrets are looked up by SHA-256: the duration of a lookup reveals at most parts of hashes, from which a 256-bit
  * secret cannot be found.

@@ -1,11 +1,11 @@
 /**
  * Throttles password guesses, per address and over all addresses without an earlier login, and logs failures. The wait
- * of an address ends by itself
- * and is a minute at most; attempts during it do not extend it. Links, sessions and tokens are not throttled.
+ * of an address ends by itself and is a minute at most; attempts during it do not extend it. Links, sessions and tokens
+ * are not throttled.
  *
  * Guesses from other addresses do not delay an address with a login since the start. Guesses from the same address do.
- * An address without an earlier
- * login is also delayed by guesses from many addresses, so during such an attack its password may not be checked.
+ * An address without an earlier login is also delayed by guesses from many addresses, so during such an attack its
+ * password may not be checked.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { DashboardLog } from "../log.ts";

@@ -1,7 +1,6 @@
 /**
  * The daemon's state: outbox, schedules, and internals. The function is sent to the browser as source text, so its body
- * may not refer to
- * anything outside of it, except types.
+ * may not refer to anything outside of it, except types.
  */
 import type { Format, Safe } from "./format.ts";
 import type { Answer, Connection, Parts } from "./parts.ts";

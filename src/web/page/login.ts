@@ -1,7 +1,6 @@
 /**
  * The login view, and logging in and out. The function is sent to the browser as source text, so its body may not refer
- * to anything outside
- * of it, except types.
+ * to anything outside of it, except types.
  */
 import type { Browser, Reply } from "./browser.ts";
 

@@ -1,7 +1,6 @@
 /**
  * The page as one document without external resources. Its policy names the two inline texts by their hashes, so no
- * other script or style
- * runs, whatever a symbol, a label or an error message contains.
+ * other script or style runs, whatever a symbol, a label or an error message contains.
  */
 import type { FastifyInstance } from "fastify";
 import { createEscaper } from "../../domain/escape.ts";
@@ -21,8 +20,7 @@ export interface Page {
 
 /**
  * The page's script. The functions are included as their source text (with the types stripped): each is self-contained
- * and receives what it
- * needs. A test runs this text without anything else.
+ * and receives what it needs. A test runs this text without anything else.
  */
 export const script = `"use strict";
 (() => {

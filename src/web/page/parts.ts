@@ -1,7 +1,6 @@
 /**
  * Parts shared by sections of the page, with their thresholds. The function is sent to the browser as source text, so
- * its body may not refer to
- * anything outside of it, except types.
+ * its body may not refer to anything outside of it, except types.
  */
 import type { StatusAnswer } from "../api.ts";
 import type { Wire } from "../wire.ts";

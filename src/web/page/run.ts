@@ -1,9 +1,7 @@
 /**
  * The page's main script: requests the status every 2 s, redraws every second (ages grow even if the daemon is silent),
- * and patches only
- * differences, so that selection, focus and scroll position are kept. The function is sent to the browser as source
- * text, so its body may not
- * refer to anything outside of it, except types.
+ * and patches only differences, so that selection, focus and scroll position are kept. The function is sent to the
+ * browser as source text, so its body may not refer to anything outside of it, except types.
  */
 import type { Browser, PageElement, PageNode } from "./browser.ts";
 import type { Login } from "./login.ts";
@@ -25,19 +23,19 @@ export function runPage(browser: Browser, draw: Draw, createLogin: LoginOf): voi
   const drawn = new Map<string, string>();
   let answer: { readonly status: Answer; readonly atMs: number } | null = null;
   let failure: string | null = null;
-  let asking = false;
+  let requesting = false;
   /** Null: not known yet. */
   let hasSession: boolean | null = null;
   let ticks = 0;
   const login = createLogin(browser, () => {
     hasSession = null;
-    show();
-    void ask();
+    redraw();
+    void requestStatus();
   });
 
-  async function ask(): Promise<void> {
-    if (asking || document.hidden) return;
-    asking = true;
+  async function requestStatus(): Promise<void> {
+    if (requesting || document.hidden) return;
+    requesting = true;
     try {
       const signal = browser.AbortSignal.timeout(5_000);
       const reply = await browser.fetch("/api/v1/status", { signal, cache: "no-store" });
@@ -53,10 +51,10 @@ export function runPage(browser: Browser, draw: Draw, createLogin: LoginOf): voi
       login.accepted();
       if (hasSession === null) void requestSession();
     } catch (error) {
-      failure = reason(error);
+      failure = failureText(error);
     } finally {
-      asking = false;
-      show();
+      requesting = false;
+      redraw();
     }
   }
 
@@ -67,19 +65,19 @@ export function runPage(browser: Browser, draw: Draw, createLogin: LoginOf): voi
       const reply = await browser.fetch("/api/v1/session", { signal, cache: "no-store" });
       if (!reply.ok) return;
       hasSession = ((await reply.json()) as { readonly by?: string }).by === "session";
-      show();
+      redraw();
     } catch {
       // Asked again with the next status.
     }
   }
 
-  function reason(error: unknown): string {
+  function failureText(error: unknown): string {
     if (!(error instanceof Error)) return "It cannot be reached";
     if (error.name === "TimeoutError") return "It did not answer within 5 seconds";
     return error.name === "TypeError" ? "It cannot be reached" : error.message;
   }
 
-  function show(): void {
+  function redraw(): void {
     if (document.hidden) return;
     document.body.classList.toggle("locked", login.isLocked());
     document.body.classList.toggle("session", !login.isLocked() && hasSession === true);
@@ -169,11 +167,11 @@ export function runPage(browser: Browser, draw: Draw, createLogin: LoginOf): voi
     patchChildren(target, source);
   }
 
-  document.addEventListener("visibilitychange", () => void ask());
+  document.addEventListener("visibilitychange", () => void requestStatus());
   browser.setInterval(() => {
     // Another tab may have logged in.
-    if (!login.isLocked() || ++ticks % 5 === 0) void ask();
+    if (!login.isLocked() || ++ticks % 5 === 0) void requestStatus();
   }, 2_000);
-  browser.setInterval(show, 1_000);
-  if (login.followLink() === null) void ask();
+  browser.setInterval(redraw, 1_000);
+  if (login.followLink() === null) void requestStatus();
 }

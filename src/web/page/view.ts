@@ -1,7 +1,6 @@
 /**
  * Renders a status to HTML, by the id of the element. Pure: times are passed in. The function is sent to the browser as
- * source text, so its body
- * may not refer to anything outside of it, except types.
+ * source text, so its body may not refer to anything outside of it, except types.
  *
  * The most urgent entries come first, and long lists end with the number of omitted ones.
  */

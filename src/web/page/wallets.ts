@@ -1,7 +1,6 @@
 /**
  * Wallets, their trader accounts and positions: those with old data first, then by margin ratio. The function is sent
- * to the browser as source text,
- * so its body may not refer to anything outside of it, except types.
+ * to the browser as source text, so its body may not refer to anything outside of it, except types.
  */
 import type { Format, Safe } from "./format.ts";
 import type { Account, Answer, Connection, Parts, Position, Wallet } from "./parts.ts";
