@@ -43,13 +43,13 @@ async function rig(): Promise<Rig> {
 }
 
 let sealed = 0;
-const told = (changes: AlertChange[], content: Partial<Message["content"]> = {}) =>
+const incidentMessage = (changes: AlertChange[], content: Partial<Message["content"]> = {}) =>
   message(changes, { sealedAtMs: atMs + ++sealed, content: { incident, ...content } });
 const of = (id: number, kind: AlertChange["kind"] = "fired") =>
   change(kind, { id, summary: `account ${id} is near` }, { id: 100 + id });
 
 async function begin({ channel }: Rig): Promise<SentMessage> {
-  const first = told([of(1)]);
+  const first = incidentMessage([of(1)]);
   const sent = await channel.send(outgoing({ message: first }), never);
   if (sent.kind !== "delivered") throw new Error(sent.detail);
   return { messageId: first.id, receipt: sent.receipt, message: first };
@@ -60,9 +60,12 @@ test("a quiet message and one with a mention at the same time are both in the fi
   const root = await begin(one);
   // The first of both edits arrives last.
   one.discord.fail({ method: "PATCH", path: /messages/, effect: { kind: "delay", ms: 300 }, times: 1 });
-  const quiet = one.channel.send(outgoing({ message: told([of(2)], { quiet: true }), root }), never);
+  const quiet = one.channel.send(
+    outgoing({ message: incidentMessage([of(2)], { quiet: true }), root }),
+    never,
+  );
   await one.discord.waitForRequest(({ method }) => method === "PATCH");
-  await one.channel.send(outgoing({ message: told([of(3)]), root }), never);
+  await one.channel.send(outgoing({ message: incidentMessage([of(3)]), root }), never);
   await quiet;
   await one.shows("account 1", "account 2", "account 3");
 });
@@ -72,7 +75,7 @@ test("a message with a mention is delivered while the edit of the first message 
   const root = await begin(one);
   one.discord.fail({ method: "PATCH", path: /messages/, effect: { kind: "delay", ms: 1_000 }, times: 2 });
   for (const id of [2, 3]) {
-    const sent = await one.channel.send(outgoing({ message: told([of(id)]), root }), never);
+    const sent = await one.channel.send(outgoing({ message: incidentMessage([of(id)]), root }), never);
     expect(sent.kind).toBe("delivered");
   }
   const edits = one.discord.requests.filter(({ method }) => method === "PATCH");
@@ -83,8 +86,10 @@ test("a message with a mention is delivered while the edit of the first message 
 test("an older quiet change that is sent late undoes nothing", async () => {
   await using one = await rig();
   const root = await begin(one);
-  const older = told([change("worsened", { id: 1, summary: "at 3 %" }, { id: 201 })], { quiet: true });
-  const newer = told([change("worsened", { id: 1, summary: "at 1 %" }, { id: 202 })]);
+  const older = incidentMessage([change("worsened", { id: 1, summary: "at 3 %" }, { id: 201 })], {
+    quiet: true,
+  });
+  const newer = incidentMessage([change("worsened", { id: 1, summary: "at 1 %" }, { id: 202 })]);
   await one.channel.send(outgoing({ message: newer, root }), never);
   await one.shows("at 1 %");
   await one.channel.send(outgoing({ message: older, root: { ...root, since: [newer] } }), never);
@@ -96,7 +101,7 @@ test("an older quiet change that is sent late undoes nothing", async () => {
 test("ended alerts are struck, below firing ones, and not in the headline of the first message", async () => {
   await using one = await rig();
   const near = (id: number, kind: AlertChange["kind"], at: number) => {
-    const made = told([
+    const made = incidentMessage([
       change(kind, { id, summary: `account ${id} at ${at} %` }, { id: 1000 + 100 * id + at }),
     ]);
     const { content } = made;
@@ -109,9 +114,12 @@ test("ended alerts are struck, below firing ones, and not in the headline of the
   const root: SentMessage = { messageId: first.id, receipt: sent.receipt, message: first };
   const second = near(2, "fired", 4);
   await one.channel.send(outgoing({ message: second, root }), never);
-  const over = told([change("ended", { id: 1, state: "ended", ending: "recovered" }, { id: 2_000 })], {
-    quiet: true,
-  });
+  const over = incidentMessage(
+    [change("ended", { id: 1, state: "ended", ending: "recovered" }, { id: 2_000 })],
+    {
+      quiet: true,
+    },
+  );
   await one.channel.send(outgoing({ message: over, root: { ...root, since: [second] } }), never);
   await one.shows("account 1", "account 2", "RESOLVED");
   const [shown] = one.discord.messages;

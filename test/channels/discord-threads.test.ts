@@ -33,7 +33,7 @@ interface Rig extends AsyncDisposable {
   /** The same channel in a new process. */
   restart(): void;
   /** Finalizes, sends and records a message like the outbox, with the history of messages. */
-  tell(changes: readonly AlertChange[], content?: Partial<MessageContent>): Promise<SendResult>;
+  sendChanges(changes: readonly AlertChange[], content?: Partial<MessageContent>): Promise<SendResult>;
   /** One more attempt for a message that was not recorded as delivered. */
   again(sent: Message): Promise<SendResult>;
   last(): Message;
@@ -93,7 +93,7 @@ async function rig(more: object = byRole): Promise<Rig> {
     restart() {
       self.channel = make();
     },
-    tell(changes, content = {}) {
+    sendChanges(changes, content = {}) {
       clock.pass(1_000);
       newest = message(changes, { content, sealedAtMs: clock.nowMs() });
       return attempt(newest, 0);
@@ -130,8 +130,8 @@ describe("the second message of a critical group, and each after it,", () => {
     ["a liquidation", step("ended", 1, { ending: "liquidated" }), 1],
   ] as const)("goes into a thread below the first: %s, which calls as ever", async (_what, next, rings) => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    const result = await one.tell([next]);
+    await one.sendChanges([began(1)]);
+    const result = await one.sendChanges([next]);
     const [root] = one.inChannel();
     const [told] = one.below(0);
     expect(one.inChannel()).toHaveLength(1);
@@ -144,12 +144,12 @@ describe("the second message of a critical group, and each after it,", () => {
 
   test("alerts that join it too, even if the first alert has ended", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([began(2, { severity: "warning" })], beside(1));
-    await one.tell([step("ended", 1)], beside(2));
-    await one.tell([began(3)], beside(2));
-    await one.tell([began(4, { event: true, state: "ended" })], beside(3));
-    await one.tell([step("ended", 3)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([began(2, { severity: "warning" })], beside(1));
+    await one.sendChanges([step("ended", 1)], beside(2));
+    await one.sendChanges([began(3)], beside(2));
+    await one.sendChanges([began(4, { event: true, state: "ended" })], beside(3));
+    await one.sendChanges([step("ended", 3)]);
     expect(one.inChannel()).toHaveLength(1);
     expect(one.below(0)).toHaveLength(5);
     expect(one.below(0).map(({ pings }) => pings.roles.length)).toEqual([1, 0, 1, 1, 0]);
@@ -159,21 +159,21 @@ describe("the second message of a critical group, and each after it,", () => {
 
   test("but an alert that joins a day later is sent to the channel", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
+    await one.sendChanges([began(1)]);
     one.clock.pass(25 * 3_600_000);
-    await one.tell([began(2)], beside(1));
-    await one.tell([step("reminder", 1)]);
-    await one.tell([step("reminder", 2)]);
+    await one.sendChanges([began(2)], beside(1));
+    await one.sendChanges([step("reminder", 1)]);
+    await one.sendChanges([step("reminder", 2)]);
     expect([one.inChannel().length, one.below(0).length, one.below(1).length]).toEqual([2, 1, 1]);
   });
 
   test("not that of a group that is not critical; its rise to critical goes to the channel and can have a thread", async () => {
     await using one = await rig();
-    await one.tell([began(1, { severity: "warning" })]);
-    await one.tell([step("reminder", 1, { severity: "warning" })]);
-    await one.tell([step("rose", 1)]);
-    await one.tell([step("worsened", 1)]);
-    await one.tell([step("ended", 1)]);
+    await one.sendChanges([began(1, { severity: "warning" })]);
+    await one.sendChanges([step("reminder", 1, { severity: "warning" })]);
+    await one.sendChanges([step("rose", 1)]);
+    await one.sendChanges([step("worsened", 1)]);
+    await one.sendChanges([step("ended", 1)]);
     expect([one.inChannel().length, one.below(2).length]).toEqual([3, 2]);
     const marked = [one.inChannel()[0], one.inChannel()[2], one.below(2)[0]];
     for (const { id } of marked.map((shown) => shown!))
@@ -184,16 +184,16 @@ describe("the second message of a critical group, and each after it,", () => {
 
   test("a folded message of several groups goes to the channel", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1), step("reminder", 9)], { folded: "storm" });
-    await one.tell([step("reminder", 9)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1), step("reminder", 9)], { folded: "storm" });
+    await one.sendChanges([step("reminder", 9)]);
     expect([one.inChannel().length, one.discord.threads.length]).toEqual([3, 0]);
   });
 
   test("with threads: false all goes to the channel", async () => {
     await using one = await rig({ ...byRole, threads: false });
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     expect(one.inChannel().map(({ replyTo }) => replyTo)).toEqual([null, one.inChannel()[0]?.id]);
   });
 });
@@ -208,21 +208,21 @@ describe("notifications in a thread", () => {
   test.each(newly)("@here reaches nobody in it: %s is sent to the channel", async (_what, changes) => {
     await using one = await rig({ mention: { critical: "@here" } });
     one.discord.permissions.add("MENTION_EVERYONE");
-    await one.tell([began(1)]);
-    await one.tell(changes, beside(1));
-    await one.tell([step("reminder", 1)]);
-    await one.tell([step("ended", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges(changes, beside(1));
+    await one.sendChanges([step("reminder", 1)]);
+    await one.sendChanges([step("ended", 1)]);
     expect(one.inChannel().map(({ pings }) => pings.everyone)).toEqual([true, true, true]);
     expect(one.below(0)).toHaveLength(1);
   });
 
   test.each(newly)("without a mention: %s stays in the channel", async (_what, changes) => {
     await using one = await rig({});
-    await one.tell([began(1)]);
-    await one.tell(changes, beside(1));
-    await one.tell([step("reminder", 1)]);
-    await one.tell([began(3, { severity: "warning" })], beside(1));
-    await one.tell([step("ended", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges(changes, beside(1));
+    await one.sendChanges([step("reminder", 1)]);
+    await one.sendChanges([began(3, { severity: "warning" })], beside(1));
+    await one.sendChanges([step("ended", 1)]);
     expect([one.inChannel().length, one.below(0).length]).toEqual([2, 3]);
   });
 });
@@ -232,9 +232,9 @@ describe("a minor update", () => {
 
   test("edits the first message, which the channel shows, and the newest in the thread", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
-    const result = await one.tell([step("acknowledged", 1, acknowledged)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
+    const result = await one.sendChanges([step("acknowledged", 1, acknowledged)]);
     const [root] = one.inChannel();
     expect(result).toEqual({ kind: "delivered", receipt: root?.id });
     expect(root?.text).toContain("Acknowledged by marta");
@@ -243,19 +243,19 @@ describe("a minor update", () => {
       ({ id, text }) => id === below && text.includes("Acknowledged by marta"),
     );
     expect(one.discord.messages).toHaveLength(2);
-    await one.tell([step("ended", 1)]);
+    await one.sendChanges([step("ended", 1)]);
     await one.discord.waitForMessage(({ content }) => /RESOLVED.*\n~~ACKNOWLEDGED/.test(content));
     expect(one.inChannel()[0]?.content).toMatch(/RESOLVED.*\n~~ACKNOWLEDGED/);
   });
 
   test("edits the newest if the first does not contain the alert, also in an archived thread", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([began(2)], beside(1));
-    await one.tell([step("acknowledged", 2, acknowledged)], beside(1));
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([began(2)], beside(1));
+    await one.sendChanges([step("acknowledged", 2, acknowledged)], beside(1));
     expect([one.inChannel()[0]?.edits, one.below(0)[0]?.edits]).toEqual([0, 1]);
     one.discord.threads[0]!.archived = true;
-    await one.tell([step("fell", 2, { severity: "warning" })], beside(1));
+    await one.sendChanges([step("fell", 2, { severity: "warning" })], beside(1));
     expect(one.below(0)).toHaveLength(2);
     expect(one.discord.threads[0]?.archived).toBe(false);
   });
@@ -264,17 +264,17 @@ describe("a minor update", () => {
 describe("once", () => {
   test("after a restart the thread is known without a request, and so is one that an unanswered attempt started", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     one.restart();
-    await one.tell([step("worsened", 1)]);
+    await one.sendChanges([step("worsened", 1)]);
     expect(one.discord.requests.filter(({ path }) => path.endsWith("/threads"))).toHaveLength(1);
 
-    await one.tell([began(7)]);
+    await one.sendChanges([began(7)]);
     one.discord.fail({ path: /threads$/, effect: { kind: "loseReply" } });
-    await one.tell([step("reminder", 7)]);
+    await one.sendChanges([step("reminder", 7)]);
     one.restart();
-    await one.tell([step("worsened", 7)]);
+    await one.sendChanges([step("worsened", 7)]);
     expect(one.discord.requests.at(-2)).toMatchObject({
       path: expect.stringMatching(/threads$/),
       status: 400,
@@ -288,10 +288,10 @@ describe("once", () => {
     ["an hour later, by looking", 3_600_000],
   ])("a message that arrived in the thread without an answer is found %s", async (_what, afterMs) => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     one.discord.fail({ effect: { kind: "loseReply" } });
-    expect(await one.tell([step("worsened", 1)])).toMatchObject({ kind: "retry" });
+    expect(await one.sendChanges([step("worsened", 1)])).toMatchObject({ kind: "retry" });
     one.restart();
     one.clock.pass(afterMs);
     const found = await one.again(one.last());
@@ -304,9 +304,9 @@ describe("once", () => {
 
   test("a message that arrived in one place is not sent to the other", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
+    await one.sendChanges([began(1)]);
     one.discord.fail({ effect: { kind: "loseReply" } });
-    expect(await one.tell([step("reminder", 1)])).toMatchObject({ kind: "retry" });
+    expect(await one.sendChanges([step("reminder", 1)])).toMatchObject({ kind: "retry" });
     expect(one.below(0)).toHaveLength(1);
     one.discord.threads[0]!.locked = true;
     one.restart();
@@ -319,7 +319,7 @@ describe("once", () => {
       method: "POST",
       effect: { kind: "loseReply" },
     });
-    expect(await one.tell([step("worsened", 1)])).toMatchObject({ kind: "retry" });
+    expect(await one.sendChanges([step("worsened", 1)])).toMatchObject({ kind: "retry" });
     one.discord.threads[0]!.locked = false;
     one.restart();
     expect(await one.again(one.last())).toMatchObject({ receipt: one.inChannel()[1]?.id });
@@ -328,10 +328,10 @@ describe("once", () => {
 
   test("if it is not known whether it arrived, a warning waits", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     one.discord.fail({ effect: { kind: "loseReply" } });
-    await one.tell([step("fell", 1, { severity: "warning" }), began(2, { severity: "warning" })]);
+    await one.sendChanges([step("fell", 1, { severity: "warning" }), began(2, { severity: "warning" })]);
     const sent = { ...one.last(), severity: "warning" as const };
     one.discord.fail({ method: "GET", path: /messages$/, effect: { kind: "status", status: 502 } });
     expect(await one.again(sent)).toMatchObject({ kind: "retry", failure: "server-error" });
@@ -364,11 +364,11 @@ describe("a thread refuses messages: the channel gets them", () => {
     ["there is none in such a channel", (d: LocalDiscord) => void Object.assign(d, { channelType: 2 })],
   ])("it %s", async (_what, harm) => {
     await using one = await rig();
-    await one.tell([began(1)]);
+    await one.sendChanges([began(1)]);
     harm(one.discord);
-    expect(await one.tell([step("reminder", 1)])).toMatchObject({ kind: "delivered" });
+    expect(await one.sendChanges([step("reminder", 1)])).toMatchObject({ kind: "delivered" });
     const asked = one.discord.requests.filter(({ path }) => path.endsWith("/threads")).length;
-    await one.tell([step("worsened", 1)]);
+    await one.sendChanges([step("worsened", 1)]);
     expect(one.inChannel()).toHaveLength(3);
     expect(one.inChannel()[1]).toMatchObject({ replyTo: one.inChannel()[0]?.id, pings: { roles: [role] } });
     expect(one.warned).toEqual([expect.stringContaining("goes to the channel")]);
@@ -377,28 +377,31 @@ describe("a thread refuses messages: the channel gets them", () => {
     one.discord.permissions.add("CREATE_PUBLIC_THREADS").add("SEND_MESSAGES_IN_THREADS");
     one.discord.channelType = 0;
     one.clock.pass(11 * 60_000);
-    await one.tell([step("ended", 1)]);
+    await one.sendChanges([step("ended", 1)]);
     expect(one.below(0)).toHaveLength(1);
   });
 
   test.each(["locked", "deleted"] as const)("it is %s", async (how) => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     one.discord.threads[0]![how] = true;
-    expect(await one.tell([step("worsened", 1)])).toMatchObject({ kind: "delivered" });
+    expect(await one.sendChanges([step("worsened", 1)])).toMatchObject({ kind: "delivered" });
     expect(one.inChannel()).toHaveLength(2);
     // Later messages go to the place where it was sent.
-    await one.tell([step("escalated", 1)]);
+    await one.sendChanges([step("escalated", 1)]);
     expect([one.inChannel().length, one.below(1).length]).toEqual([2, 1]);
   });
 
   test("nothing is sent twice if the answer is not a refusal", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     one.discord.fail({ effect: { kind: "status", status: 503 } });
-    expect(await one.tell([step("worsened", 1)])).toMatchObject({ kind: "retry", failure: "server-error" });
+    expect(await one.sendChanges([step("worsened", 1)])).toMatchObject({
+      kind: "retry",
+      failure: "server-error",
+    });
     one.discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 5_000 } });
     expect(await one.again(one.last())).toMatchObject({ kind: "retry", failure: "rate-limited" });
     one.clock.pass(5_000);
@@ -408,12 +411,12 @@ describe("a thread refuses messages: the channel gets them", () => {
 
   test("the first message was deleted: its thread continues; without a thread none is started", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
-    await one.tell([began(5)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
+    await one.sendChanges([began(5)]);
     for (const { id } of one.inChannel()) one.discord.remove(id);
-    await one.tell([step("worsened", 1)]);
-    await one.tell([step("reminder", 5)]);
+    await one.sendChanges([step("worsened", 1)]);
+    await one.sendChanges([step("reminder", 5)]);
     expect(one.discord.messages.map(({ channelId }) => channelId === one.discord.channelId)).toEqual([
       false,
       false,
@@ -424,9 +427,9 @@ describe("a thread refuses messages: the channel gets them", () => {
 
 test("a message whose embed is refused is sent into the thread as plain text", async () => {
   await using one = await rig();
-  await one.tell([began(1)]);
+  await one.sendChanges([began(1)]);
   one.discord.permissions.delete("EMBED_LINKS");
-  await one.tell([step("reminder", 1)]);
+  await one.sendChanges([step("reminder", 1)]);
   expect(one.below(0)).toMatchObject([{ embeds: [] }]);
 });
 
@@ -434,8 +437,8 @@ test("buttons work in a thread", async () => {
   await using one = await rig({ ...byRole, allow: { users: [marta.id] } });
   await one.channel.start(never);
   await one.discord.gateway.waitForSession();
-  await one.tell([began(1)]);
-  await one.tell([step("reminder", 1)]);
+  await one.sendChanges([began(1)]);
+  await one.sendChanges([step("reminder", 1)]);
   const pressed = one.discord.press(one.below(0)[0]!, "Acknowledge", marta);
   await one.discord.waitForInteraction(({ id, text }) => id === pressed.id && text !== "");
   expect(one.acts).toEqual([`ack 1 by marta (discord ${marta.id})`]);

@@ -98,15 +98,15 @@ async function slack(): Promise<Chat> {
 
 let sealed = 0;
 const incident = { id: "I1" };
-const told = (changes: AlertChange[], content: Partial<Message["content"]> = {}) =>
+const incidentMessage = (changes: AlertChange[], content: Partial<Message["content"]> = {}) =>
   message(changes, { sealedAtMs: atMs + ++sealed, content: { incident, ...content } });
-const quiet = (changes: AlertChange[]) => told(changes, { quiet: true });
+const quiet = (changes: AlertChange[]) => incidentMessage(changes, { quiet: true });
 const of = (id: number, kind: AlertChange["kind"] = "fired", parts: Partial<AlertChange["alert"]> = {}) =>
   change(kind, { id, summary: `account ${id} is near`, ...parts }, { id: 100 + id });
 
 /** Sends the first message of an incident. */
 async function begin(one: Chat, changes = [of(1)]): Promise<SentMessage> {
-  const first = told(changes);
+  const first = incidentMessage(changes);
   const sent = await one.channel.send(outgoing({ message: first }), never);
   if (sent.kind !== "delivered") throw new Error(sent.detail);
   return { messageId: first.id, receipt: sent.receipt, message: first };
@@ -180,7 +180,7 @@ describe.each([
   test("a notifying message is sent below the first one, which then shows it too", async () => {
     await using one = await start();
     const root = await begin(one);
-    const loud = told([of(2)]);
+    const loud = incidentMessage([of(2)]);
     expect(await send(one, { message: loud, root })).toMatchObject({ kind: "delivered" });
     await one.edited(1);
     const [first, second] = one.shown();
@@ -194,7 +194,7 @@ describe.each([
   test("a notifying message is delivered once, whatever the result of the edit, which is retried", async () => {
     await using one = await start();
     const root = await begin(one);
-    const sending = send(one, { message: told([of(2)]), root });
+    const sending = send(one, { message: incidentMessage([of(2)]), root });
     while (one.shown().length < 2) await one.far.next();
     one.far.fault({ status: 503, body: "upstream is away" });
     expect(await sending).toMatchObject({ kind: "delivered" });
@@ -231,7 +231,7 @@ describe.each([
   test("a minor update edits the newest message about it, and the first of its incident", async () => {
     await using one = await start();
     const root = await begin(one);
-    const second = told([of(2)]);
+    const second = incidentMessage([of(2)]);
     const sent = await send(one, { message: second, root });
     await one.edited(1);
     const latest = {
@@ -312,7 +312,7 @@ test("Slack: if a thread refuses a message, it is sent to the channel", async ()
   );
   world.threadsLocked = true;
   const root = await begin(one as Chat);
-  expect(await one.channel.send(outgoing({ message: told([of(2)]), root }), never)).toMatchObject({
+  expect(await one.channel.send(outgoing({ message: incidentMessage([of(2)]), root }), never)).toMatchObject({
     kind: "delivered",
   });
   expect(world.messages.items).toMatchObject([{ threadTs: null }, { threadTs: null }]);
@@ -350,9 +350,9 @@ test("an edit that is tried again leaves nothing behind once it was made", async
       return { kind: "delivered", receipt };
     },
   });
-  const first = told([of(1)]);
+  const first = incidentMessage([of(1)]);
   const root = { messageId: first.id, receipt: "101", message: first };
-  edits.updateRoot(outgoing({ message: told([of(2)]), root }));
+  edits.updateRoot(outgoing({ message: incidentMessage([of(2)]), root }));
   for (const ms of [10, 20, 30]) {
     await clock.asked(ms);
     clock.pass(ms);

@@ -7,7 +7,7 @@ import { seededRandom } from "../../src/domain/clock.ts";
 import { type Push, Pushover } from "../support/pushover.ts";
 import { startService } from "../support/service.ts";
 import { Watched } from "../support/wait.ts";
-import { desk } from "./desk.ts";
+import { fakeActions } from "./fake-actions.ts";
 import { handClock } from "./hand-clock.ts";
 import { alert, atMs, change, message, outgoing } from "./messages.ts";
 
@@ -20,7 +20,7 @@ async function rig(more: object = {}) {
   const clock = handClock();
   const world = new Pushover({ token, user: userKey, nowMs: () => clock.nowMs() });
   const far = await startService(world.dialect, { sends: ({ path }) => path.includes("/receipts/") });
-  const daemon = desk(() => clock.nowMs());
+  const daemon = fakeActions(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
   const settings = channelSettings.parse({ type: "pushover", token, userKey, apiUrl: far.url, ...more });

@@ -27,7 +27,7 @@ function plan(settings: object, calendar?: string): RotaPlan {
 }
 
 /** `anna 2026-03-23T08:00Z`, for each duty period. */
-const told = (of: RotaPlan, from: string, to: string) =>
+const describePeriods = (of: RotaPlan, from: string, to: string) =>
   dutyPeriods(of, at(from), at(to)).map(
     ({ people, fromMs }) =>
       `${people.join("+") || "nobody"} ${new Date(fromMs).toISOString().replace(":00.000", "")}`,
@@ -46,15 +46,15 @@ const weekly = (person: string, date: string, end: string) => [
 describe("turns", () => {
   test("begin at the same local time before and after the clocks change, in spring and in autumn", () => {
     const of = plan({ turn: "Mon 09:00", since: "2026-03-16" });
-    expect(told(of, "2026-03-20T00:00Z", "2026-04-07T00:00Z")).toEqual([
+    expect(describePeriods(of, "2026-03-20T00:00Z", "2026-04-07T00:00Z")).toEqual([
       "anna 2026-03-20T00:00Z",
       "ben 2026-03-23T08:00Z",
       "anna 2026-03-30T07:00Z",
       "ben 2026-04-06T07:00Z",
     ]);
-    expect(told(of, "2026-10-20T00:00Z", "2026-11-03T00:00Z").map((one) => one.split(" ")[1])).toEqual([
-      ...["2026-10-20T00:00Z", "2026-10-26T08:00Z", "2026-11-02T08:00Z"],
-    ]);
+    expect(
+      describePeriods(of, "2026-10-20T00:00Z", "2026-11-03T00:00Z").map((one) => one.split(" ")[1]),
+    ).toEqual([...["2026-10-20T00:00Z", "2026-10-26T08:00Z", "2026-11-02T08:00Z"]]);
   });
 
   test("at a skipped local time begin with the clock change, at a repeated one with the first", () => {
@@ -98,7 +98,7 @@ describe("overrides", () => {
         { person: "cleo", from: "2026-03-27 12:00", to: "2026-03-27T13:00:00Z" },
       ],
     });
-    expect(told(of, "2026-03-23T08:00Z", "2026-03-28T00:00Z")).toEqual([
+    expect(describePeriods(of, "2026-03-23T08:00Z", "2026-03-28T00:00Z")).toEqual([
       "ben 2026-03-23T08:00Z",
       "cleo 2026-03-23T23:00Z",
       "ben 2026-03-24T23:00Z",
@@ -129,7 +129,7 @@ describe("a calendar", () => {
       {},
       calendarOf(weekly("anna", "20260316", "20260323"), weekly("ben", "20260323", "20260330")),
     );
-    expect(told(of, "2026-03-20T00:00Z", "2026-04-07T00:00Z")).toEqual([
+    expect(describePeriods(of, "2026-03-20T00:00Z", "2026-04-07T00:00Z")).toEqual([
       "anna 2026-03-20T00:00Z",
       "ben 2026-03-23T08:00Z",
       "anna 2026-03-30T07:00Z",
@@ -194,7 +194,7 @@ describe("a calendar", () => {
         ...["END:VEVENT", "END:VCALENDAR"],
       ].join("\n"),
     );
-    expect(told(of, "2026-03-27T00:00Z", "2026-04-01T00:00Z")).toEqual([
+    expect(describePeriods(of, "2026-03-27T00:00Z", "2026-04-01T00:00Z")).toEqual([
       "nobody 2026-03-27T00:00Z",
       "anna 2026-03-27T23:00Z",
       "ben 2026-03-29T22:00Z",

@@ -16,7 +16,7 @@ import { Pushover } from "../support/pushover.ts";
 import { startService } from "../support/service.ts";
 import { slackDialect, slackSends } from "../support/slack.ts";
 import { Watched } from "../support/wait.ts";
-import { desk as deskOf } from "./desk.ts";
+import { fakeActions } from "./fake-actions.ts";
 import { handClock } from "./hand-clock.ts";
 import { change, message, outgoing } from "./messages.ts";
 
@@ -33,7 +33,7 @@ const plan = (more: object = {}): RotaPlan =>
   );
 
 /** Two people with a Slack bot each. */
-async function desk() {
+async function openRota() {
   const anna = await startService(slackDialect(token, "C000000ANNA"), { sends: slackSends });
   const ben = await startService(slackDialect(token, "C0000000BEN"), { sends: slackSends });
   const clock = new FakeClock("2026-11-23T08:00:00Z");
@@ -43,23 +43,23 @@ async function desk() {
     anna: channelSettings.parse(slack(anna.url, "C000000ANNA")),
     ben: channelSettings.parse(slack(ben.url, "C0000000BEN")),
   };
-  const desk = { anna, ben, clock, plan: plan() };
+  const setup = { anna, ben, clock, plan: plan() };
   const parts = { clock, random: seededRandom(1), out: new PassThrough() };
-  const channels = createChannels(settings, () => desk.plan, parts);
+  const channels = createChannels(settings, () => setup.plan, parts);
   const oncall: Channel = channels.get("oncall")!;
   /** Finalized at a time, by the plan at that time. */
   const sealed = (sealedAtMs: number, one: Message = message([change()], { sealedAtMs })): Message =>
-    withOnDuty({ ...one, receiver: "oncall", sealedAtMs }, desk.plan);
+    withOnDuty({ ...one, receiver: "oncall", sealedAtMs }, setup.plan);
   const close = async () => {
     for (const channel of channels.values()) await channel.stop();
     await anna.close();
     await ben.close();
   };
-  return Object.assign(desk, { oncall, channels, sealed, [Symbol.asyncDispose]: close });
+  return Object.assign(setup, { oncall, channels, sealed, [Symbol.asyncDispose]: close });
 }
 
 test("the person on duty when it is finalized gets it, also in a retry after the hand-over, under another plan", async () => {
-  await using one = await desk();
+  await using one = await openRota();
   const sent = one.sealed(handOverMs - 1);
   expect(sent.content.onDuty).toBe("anna");
   one.anna.fault({ status: 503 });
@@ -78,7 +78,7 @@ test("the person on duty when it is finalized gets it, also in a retry after the
 });
 
 test("a message without a stored person (a test, a digest) uses the plan at the time when it was finalized", async () => {
-  await using one = await desk();
+  await using one = await openRota();
   await one.oncall.send(
     outgoing({ message: message([], { sealedAtMs: handOverMs, content: { kind: "test" } }) }),
     never,
@@ -124,7 +124,7 @@ test("messages to the other person are neither edited nor replied to; own ones a
 });
 
 test("others replace the recipient of a message: the person on duty by then, then the others by their turns", async () => {
-  await using one = await desk();
+  await using one = await openRota();
   const names = (message: Message | null) => one.oncall.people!(message).map(({ name }) => name);
   const sent = one.sealed(handOverMs - 1);
   expect([names(sent), names(null)]).toEqual([
@@ -146,7 +146,7 @@ test("others replace the recipient of a message: the person on duty by then, the
 });
 
 test("its check is that of the person on duty", async () => {
-  await using one = await desk();
+  await using one = await openRota();
   expect(await one.oncall.probe(never)).toMatchObject({
     kind: "ok",
     detail: expect.stringMatching(/^anna is on duty: /),
@@ -165,7 +165,7 @@ test("an emergency on Pushover is found again after a restart, and acknowledged 
   const [appToken, user] = ["aTokenNeverToBeShown0123456789", "uKeyNeverToBeShownAnywhere0123"];
   const world = new Pushover({ token: appToken, user, nowMs: () => clock.nowMs() });
   await using far = await startService(world.dialect);
-  const daemon = deskOf(() => clock.nowMs());
+  const daemon = fakeActions(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (_fields: object, words: string) => log.add(words);
   const made = () =>

@@ -10,7 +10,7 @@ import { type Asked, startService } from "../support/service.ts";
 import { SlackChannel, type SlackMessage, type SlackPerson, slackSends } from "../support/slack.ts";
 import { startSlackSockets } from "../support/slack-sockets.ts";
 import { Watched } from "../support/wait.ts";
-import { desk } from "./desk.ts";
+import { fakeActions } from "./fake-actions.ts";
 import { handClock } from "./hand-clock.ts";
 import { atMs, change, message, outgoing } from "./messages.ts";
 import { inWordsOf } from "./wording.ts";
@@ -29,7 +29,7 @@ async function rig(more: object = { appToken, allow }, isMute = false, sends = s
   const sockets = await startSlackSockets(isMute);
   const world = new SlackChannel({ token, channel: id, appToken, sockets });
   const far = await startService(world.dialect, { sends });
-  const daemon = desk(() => clock.nowMs());
+  const daemon = fakeActions(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
   const settings = channelSettings.parse({

@@ -6,7 +6,7 @@ import { seededRandom } from "../../src/domain/clock.ts";
 import { startService } from "../support/service.ts";
 import { TelegramChat, type TelegramPerson } from "../support/telegram.ts";
 import { Watched } from "../support/wait.ts";
-import { desk } from "./desk.ts";
+import { fakeActions } from "./fake-actions.ts";
 import { handClock } from "./hand-clock.ts";
 import { atMs, change, message, outgoing } from "./messages.ts";
 
@@ -22,7 +22,7 @@ async function rig(more: object = { allow }) {
   const clock = handClock();
   const world = new TelegramChat({ token, chatId });
   const far = await startService(world.dialect, { sends: ({ path }) => path.endsWith("/getUpdates") });
-  const daemon = desk(() => clock.nowMs());
+  const daemon = fakeActions(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
   const settings = channelSettings.parse({ type: "telegram", token, chatId, apiUrl: far.url, ...more });

@@ -7,11 +7,11 @@ import {
   readSettings,
   settingsFromText,
 } from "../../src/daemon/settings.ts";
-import { authority, type Desk, desk, rest } from "./desk.ts";
+import { authority, type ConfigFolder, configFolder, rest } from "./config-folder.ts";
 
 const env = { HOME: "/nowhere", PORT: "587", WORD: "some", EMPTY: "" };
 
-function problems(text: string, at: Desk): readonly ConfigProblem[] {
+function problems(text: string, at: ConfigFolder): readonly ConfigProblem[] {
   const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env });
   return "problems" in result ? result.problems : [];
 }
@@ -379,7 +379,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
 ];
 
 test.each(cases)("%s", (text, told) => {
-  using at = desk();
+  using at = configFolder();
   const told_ = told.map((line) => line.replaceAll("FOLDER", at.path));
   expect(problems(completed(text), at).map(brief)).toEqual(told_);
 });
@@ -391,7 +391,7 @@ describe("files that are no configuration", () => {
   };
 
   test("say what is wrong with them", async () => {
-    using at = desk();
+    using at = configFolder();
     const told: [name: string, content: string | Uint8Array, wrong: string][] = [
       ["empty.yaml", "", ": the file is empty: config.example.yaml shows what it may hold"],
       ["comments.yaml", "# nothing\n", ": the file is empty: config.example.yaml shows what it may hold"],
@@ -428,7 +428,7 @@ describe("files that are no configuration", () => {
   });
 
   test("a byte order mark and Windows' line ends do no harm", async () => {
-    using at = desk();
+    using at = configFolder();
     const text = `\uFEFF${completed("timezone: UTC").replaceAll("\n", "\r\n")}`;
     expect(await read(at.write("c.yaml", text))).toEqual(["none"]);
     const wrong = text.replace("UTC", "Nowhere");
@@ -448,7 +448,7 @@ describe("files that are no configuration", () => {
     ["lines", Array.from({ length: 400 }, (_, i) => `${" ".repeat(i)}a:`).join("\n")],
     ["sections", Array.from({ length: 3_000 }, (_, i) => `k${i}: 1`).join("\n")],
   ])("%s end in problems, and not in many", (_name, text) => {
-    using at = desk();
+    using at = configFolder();
     const found = problems(text, at);
     expect(found.length).toBeGreaterThan(0);
     expect(found.length).toBeLessThanOrEqual(100);
@@ -460,7 +460,7 @@ describe("files that are no configuration", () => {
 test.each(["[", "]", "[] ", ": ", "- ", "! ", '""', "a:\n", "|\n"])(
   "a file full of %j is refused at once",
   (piece) => {
-    using at = desk();
+    using at = configFolder();
     const before = process.memoryUsage();
     const start = process.threadCpuUsage();
     const found = problems(`a: ${piece.repeat(1_000_000 / piece.length)}`, at);
@@ -473,7 +473,7 @@ test.each(["[", "]", "[] ", ": ", "- ", "! ", '""', "a:\n", "|\n"])(
 );
 
 test("a configuration of 1,500 wallets holds as much as it may", () => {
-  using at = desk();
+  using at = configFolder();
   const wallets = Array.from(
     { length: 1_500 },
     (_, index) => `  - { name: w${index}, authority: ${authority}, labels: { desk: alpha } }`,
@@ -483,7 +483,7 @@ test("a configuration of 1,500 wallets holds as much as it may", () => {
 });
 
 test("mistakes of all files are reported together, the configuration first, each file from top to bottom", () => {
-  using at = desk();
+  using at = configFolder();
   at.write(
     "a.yaml",
     "rules:\n  - name: A\n    scope: market\n    when: market.markPrize > 1\n    severity: info\n    summary: a\n",
@@ -500,7 +500,7 @@ test("mistakes of all files are reported together, the configuration first, each
 });
 
 test("a mistake of a rule file shows its line; one of the configuration does not", () => {
-  using at = desk();
+  using at = configFolder();
   at.write(
     "own.yaml",
     "rules:\n  - name: A\n    scope: market\n    when: market.markPrize > 1\n    severity: info\n    summary: a\n",
@@ -515,7 +515,7 @@ test("a mistake of a rule file shows its line; one of the configuration does not
 });
 
 test("a digest's expression, time zone and receivers are looked at, each at its place", () => {
-  using at = desk();
+  using at = configFolder();
   const told = (digest: string) =>
     problems(completed(`digest: ${digest}`), at).map(({ path, message }) => `${path}: ${message}`);
   expect(told('{ cron: "61 0 8 * * *", receivers: [here] }')).toEqual([
@@ -529,7 +529,7 @@ test("a digest's expression, time zone and receivers are looked at, each at its 
 });
 
 test("routes and inhibitions may name every alert that perpwatch raises itself", () => {
-  using at = desk();
+  using at = configFolder();
   const own =
     "Blind, ExchangeUnreachable, RuleFailing, NotWatched, ChannelBroken, MessagesDropped, DrillFailed, InboxDiffers, UnknownNotification";
   const text = `routing:\n  receivers: [here]\n  routes: [{ match: { rule: [${own}] }, receivers: [here] }]\ninhibit: [{ source: { rule: NotWatched }, target: { rule: [${own}] } }]`;

@@ -5,13 +5,13 @@ import { base58 } from "@scure/base";
 import { expect, test } from "vitest";
 import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { exampleSeed, leaks } from "../wallet/example.ts";
-import { type Desk, desk, rest } from "./desk.ts";
+import { type ConfigFolder, configFolder, rest } from "./config-folder.ts";
 
 const word = "correct-horse-battery";
 const key = base58.encode(exampleSeed);
 const env = { WORD: word, KEY: key };
 
-function output(text: string, at: Desk): string {
+function output(text: string, at: ConfigFolder): string {
   const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env });
   return "problems" in result
     ? `${result.problems.map(formatConfigProblem).join("\n")}\n${inspect(result, { depth: 9 })}`
@@ -79,7 +79,7 @@ const cases = [
 test.each(cases.map((text) => [text.replaceAll(word, "WORD").replaceAll(key, "KEY"), text]))(
   "%s",
   (_shown, text) => {
-    using at = desk();
+    using at = configFolder();
     const own = new Set([...text.matchAll(/^(\w+):/gm)].map(([, section]) => section));
     const missing = rest.split("\n").filter((line) => !own.has(line.split(":")[0]));
     const told = output(`${text}\n${missing.join("\n")}`, at);
@@ -90,14 +90,14 @@ test.each(cases.map((text) => [text.replaceAll(word, "WORD").replaceAll(key, "KE
 );
 
 test("a password in an address is not repeated", () => {
-  using at = desk();
+  using at = configFolder();
   const told = output(`exchange: { baseUrl: "https://me:${word}@exchange.example" }\n${rest}`, at);
   expect(told).toContain('may not hold a user name or password, found "https://…@exchange.example"');
   expect(leaks(told)).toEqual([]);
 });
 
 test("a key that contains its secret is not repeated", () => {
-  using at = desk();
+  using at = configFolder();
   for (const text of [
     `channels: { chat: { type: discord, token:${word} } }${rest.replace(/^channels.*$/m, "")}`,
     `channels: { chat: { type: discord, "${key}": x } }${rest.replace(/^channels.*$/m, "")}`,

@@ -7,7 +7,7 @@ import type { WebhookAddress } from "./settings.ts";
 export interface Destination {
   /** A bot can reply, and can find an earlier attempt by nonce and footer. A webhook can do neither. */
   readonly remembers: boolean;
-  /** @param where the thread (null: the channel itself), and the message to reply to there */
+  /** @param placement the thread (null: the channel itself), and the message to reply to there */
   create(
     body: object,
     message: Message,

@@ -6,7 +6,7 @@ import type { DaemonStatus } from "../../src/domain/status.ts";
 import { alert, atMs, change, message } from "./messages.ts";
 
 /** The part of the daemon that a chat uses. */
-export function desk(nowMs: () => number) {
+export function fakeActions(nowMs: () => number) {
   const alerts = new Map<number, Alert>([[42, alert()]]);
   const silences: Silence[] = [];
   /** Receipts of messages about any alert. */
@@ -14,11 +14,11 @@ export function desk(nowMs: () => number) {
     [];
   /** Messages about an alert in its state at firing. */
   const messagesOf = (found: Alert) => {
-    const told = {
+    const delivered = {
       ...message([change("fired", found)]),
       ...{ status: "delivered" as const, deliveredAtMs: atMs + 900 },
     };
-    return [told, ...receipts.map((one) => ({ ...told, ...one }))];
+    return [delivered, ...receipts.map((one) => ({ ...delivered, ...one }))];
   };
   const done: string[] = [];
   /** Acknowledgements that precede a test. */
@@ -64,7 +64,7 @@ export function desk(nowMs: () => number) {
   };
   return {
     ...{ actions, alerts, silences, receipts, acknowledgements, done },
-    tell: (parts: object) => {
+    setStatus: (parts: object) => {
       status = {
         ...status,
         ...parts,

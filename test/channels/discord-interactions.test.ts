@@ -6,7 +6,7 @@ import type { Alert } from "../../src/domain/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { type DiscordPerson, startDiscord } from "../support/discord.ts";
 import { Watched } from "../support/wait.ts";
-import { desk } from "./desk.ts";
+import { fakeActions } from "./fake-actions.ts";
 import { handClock } from "./hand-clock.ts";
 import { alert, atMs, change, message, outgoing } from "./messages.ts";
 
@@ -28,7 +28,7 @@ async function rig(more: object = { allow }) {
   const { token, channelId, apiUrl } = discord;
   const settings = channelSettings.parse({ type: "discord", token, channelId, apiUrl, ...more });
   const out = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const world = desk(() => clock.nowMs());
+  const world = fakeActions(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
   const parts = { clock, random: seededRandom(1), out, log: { debug: line, info: line, warn: line } };
@@ -39,7 +39,7 @@ async function rig(more: object = { allow }) {
   return {
     /** A daemon with its own database, or another channel, with the same bot in the same Discord channel. */
     async another(name = "chat") {
-      const theirs = desk(() => clock.nowMs());
+      const theirs = fakeActions(() => clock.nowMs());
       const heard = new Watched<string>();
       const hear = (fields: object, words: string) => heard.add(`${words} ${JSON.stringify(fields)}`);
       const own = { ...parts, log: { debug: hear, info: hear, warn: hear } };
@@ -355,7 +355,7 @@ describe("a command", () => {
   test("status names the wallets and sources without data", async () => {
     await using one = await rig();
     const blind = [{ wallet: "main", source: "traderState", sinceMs: atMs - 60_000, rules: ["Near"] }];
-    one.tell({ watch: { blind } });
+    one.setStatus({ watch: { blind } });
     const { text } = await one.answered(one.discord.type("status", {}, marta));
     expect(text).toContain("No data for main:");
     expect(text).not.toMatch(/blind/i);
@@ -428,7 +428,7 @@ describe("a command", () => {
     ["frobnicate", {}, ["I do not know this command."]],
   ])("/%s %o", async (name, options, parts) => {
     await using one = await rig();
-    one.tell({ watch: holding });
+    one.setStatus({ watch: holding });
     const answer = await one.answered(one.discord.type(name, options as Record<string, string>, onCall));
     expect(answer.ephemeral).toBe(true);
     for (const part of parts) expect(plain(answer.text)).toContain(part);
@@ -450,7 +450,7 @@ describe("a command", () => {
         found && { ...found, changes: Array.from({ length: 90 }, () => ({ ...found.changes[0]!, details })) }
       );
     };
-    one.tell({ watch: { ...holding, wallets: many, firing, ruleStates } });
+    one.setStatus({ watch: { ...holding, wallets: many, firing, ruleStates } });
     for (const name of ["status", "positions", "alerts", "funding", "pnl", "rules"]) {
       const { text } = await one.answered(one.discord.type(name, {}, marta));
       expect(text).toMatch(/… and \d+ more$/);

@@ -22,7 +22,7 @@ channels: { here: { type: console } }
 rules: own.yaml
 `;
 
-export interface Desk extends Disposable {
+export interface ConfigFolder extends Disposable {
   readonly path: string;
   file(name: string): string;
   write(name: string, content: string | Uint8Array, mode?: number): string;
@@ -33,7 +33,7 @@ export interface Desk extends Disposable {
 }
 
 /** Removed with `using`. Contains `own.yaml` with one rule. */
-export function desk(): Desk {
+export function configFolder(): ConfigFolder {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "perpwatch-config-"));
   const file = (name: string) => path.join(folder, name);
   const write = (name: string, content: string | Uint8Array, mode = 0o600) => {
