@@ -1,4 +1,4 @@
-/** Answers to people who ask from a chat: a title and lines. Every figure stands beside its age where that matters. Pure. */
+/** Answers to questions in a chat: a title and lines. Figures have their age beside them where it matters. Pure. */
 import { type Alert, severityRank } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { endingWaitText } from "../domain/ending-wait.ts";
@@ -20,20 +20,20 @@ import { leadOf } from "./message/lead.ts";
 import type { Tone } from "./rendering.ts";
 import { cleanLine, ownLine } from "./text.ts";
 
-/** Lines are plain text; `**` around a beginning is ours: `[bold, rest]`. */
+/** A line of plain text. A pair has its first part in bold. */
 export type Line = string | readonly [bold: string, rest: string];
 
 export interface Answer {
-  /** Empty: the lines alone. */
+  /** Empty: the answer has lines only. */
   readonly title: string;
   readonly lines: readonly Line[];
-  /** Left out: none in particular. */
+  /** Left out: neutral. */
   readonly tone?: Tone;
-  /** Something was acknowledged or silenced. Left out: all is as before. */
+  /** Set if an alert was acknowledged or silenced. Left out: nothing changed. */
   readonly changed?: true;
 }
 
-/** One sentence or two. */
+/** Makes an answer of one or two sentences. */
 export function note(text: string): Answer {
   return { title: "", lines: [text] };
 }
@@ -102,7 +102,7 @@ function exchangeText({ active, gated, withdrawalsAvailable }: DaemonStatus["wat
   ].join(", ");
 }
 
-/** @returns the wallets that are meant, or what to say instead */
+/** @returns the selected wallets, or the answer that the name is unknown */
 function walletsNamed({ watch }: DaemonStatus, name: string): readonly WalletStatus[] | Answer {
   if (name === "") return watch.wallets;
   const found = watch.wallets.filter((one) => one.name === name);
@@ -230,14 +230,14 @@ export function rulesAnswer({ watch }: DaemonStatus): Answer {
       ...(noData > 0 ? [`${noData} without data`] : []),
       ...(error > 0 ? [`${error} fail`] : []),
       ...(firing(rule) > 0 ? [`${firing(rule)} firing`] : []),
-      ...(mode === "shadow" ? ["in shadow: tells nobody"] : []),
+      ...(mode === "shadow" ? ["in shadow mode: sends nothing"] : []),
     ];
     return [rule, parts.join(" · ")];
   });
   return { title: counted(watch.rules, "rule"), lines };
 }
 
-/** The whole of an alert: what it is, what became of it, who was told and when. */
+/** The history of an alert: its state, changes, and deliveries. */
 export function storyAnswer({ alert, changes, messages }: AlertStory, timezone: string): Answer {
   const lines: Line[] = [
     [
@@ -277,7 +277,7 @@ export function acknowledgedAnswer(
   switch (done) {
     case "done":
       return {
-        ...note(`Acknowledged #${id}. It tells you when it gets worse, and when it ends.`),
+        ...note(`Acknowledged #${id}. You are notified if it gets worse, and when it ends.`),
         tone: "good",
         changed: true,
       };
@@ -297,13 +297,13 @@ export function acknowledgedAnswer(
   }
 }
 
-/** @param rose those that are of a higher level by now than the message showed */
+/** @param rose alerts whose level is now higher than the message showed; they were not acknowledged */
 export function allAcknowledgedAnswer(done: readonly number[], rose: readonly number[]): Answer {
   const named = (ids: readonly number[]) => ids.map((id) => `#${id}`).join(", ");
   const lines = [
     done.length === 0
       ? "Nothing of this message is left to acknowledge."
-      : `Acknowledged ${named(done)}, as the message showed them. What gets worse is told.`,
+      : `Acknowledged ${named(done)}, as the message showed them. You are notified if one gets worse.`,
     ...(rose.length === 0 ? [] : [`Not ${named(rose)}: worse by now. Look at the newest message.`]),
   ];
   return {
@@ -313,7 +313,7 @@ export function allAcknowledgedAnswer(done: readonly number[], rose: readonly nu
   };
 }
 
-/** @param holding how many it holds of what fires; null: it stood before */
+/** @param holding number of firing alerts that the silence holds; null: the silence existed before */
 export function silencedAnswer(silence: Silence, holding: number | null, timezone: string): Answer {
   const { id, upTo, author, endsMs, match } = silence;
   const until = formatTime(endsMs, timezone);
@@ -326,9 +326,9 @@ export function silencedAnswer(silence: Silence, holding: number | null, timezon
       : `Silent until ${until} (silence ${id}).`;
   const lines: Line[] = [
     first,
-    `It holds ${what || "everything"}, up to ${upTo}: what gets worse than that is told.`,
+    `It holds back ${what || "everything"}, up to ${upTo}: anything worse is sent.`,
   ];
-  if (holding !== null) lines.push(`Of what fires now it holds ${holding}.`);
+  if (holding !== null) lines.push(`It holds back ${holding} of the alerts that fire now.`);
   return { title: "", lines, tone: "good", ...(holding === null ? {} : { changed: true }) };
 }
 

@@ -1,7 +1,7 @@
 /**
- * A log for what others bring about: at most so many lines of acts and so many of failures within a minute, and the number of the
- * rest in one line when it is over. An act that changed something is always logged. A service that is hostile, or lets somebody press
- * without end, would fill the disk.
+ * A rate-limited log for events that other people or services cause. Per minute it writes a fixed number of action
+ * lines and of failure lines, and then one line with the number of omitted lines. Actions that changed something are
+ * always logged. The limit keeps a hostile service, or a person who presses buttons without end, from filling the disk.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { ChannelLog } from "./log.ts";
@@ -9,12 +9,12 @@ import type { ChannelLog } from "./log.ts";
 export interface BoundedLogOptions {
   readonly clock: Clock;
   readonly log: ChannelLog;
-  /** The chat's name for the log. */
-  readonly where: string;
+  /** Name of the chat in log lines. */
+  readonly chat: string;
 }
 
 const maxLines = 20;
-const everyMs = 60_000;
+const periodMs = 60_000;
 
 export class BoundedLog implements ChannelLog {
   readonly #options: BoundedLogOptions;
@@ -22,7 +22,7 @@ export class BoundedLog implements ChannelLog {
   #acts = 0;
   #failures = 0;
   #stopped = false;
-  #more = 0;
+  #omitted = 0;
   #cancel: (() => void) | null = null;
 
   constructor(options: BoundedLogOptions) {
@@ -34,19 +34,19 @@ export class BoundedLog implements ChannelLog {
   }
 
   info(fields: object, message: string): void {
-    this.#renew();
-    if (++this.#acts > maxLines) this.#leaveOut();
+    this.#startPeriod();
+    if (++this.#acts > maxLines) this.#omit();
     else this.#options.log.info(fields, message);
   }
 
   warn(fields: object, message: string): void {
-    this.#renew();
-    if (++this.#failures > maxLines) this.#leaveOut();
+    this.#startPeriod();
+    if (++this.#failures > maxLines) this.#omit();
     else this.#options.log.warn(fields, message);
   }
 
-  /** @param changed true: it is logged in any case */
-  acted(changed: boolean, fields: object, message: string): void {
+  /** @param changed true: the action is logged regardless of the limit */
+  logAction(changed: boolean, fields: object, message: string): void {
     if (changed) this.#options.log.info(fields, message);
     else this.info(fields, message);
   }
@@ -54,29 +54,30 @@ export class BoundedLog implements ChannelLog {
   stop(): void {
     this.#stopped = true;
     this.#cancel?.();
-    this.#over();
+    this.#reportOmitted();
   }
 
-  /** Begins another minute when one is over. */
-  #renew(): void {
+  /** Starts a new period if the current one has ended. */
+  #startPeriod(): void {
     const nowMs = this.#options.clock.elapsedMs();
-    if (nowMs - this.#fromMs < everyMs) return;
+    if (nowMs - this.#fromMs < periodMs) return;
     this.#fromMs = nowMs;
     this.#acts = 0;
     this.#failures = 0;
   }
 
-  #leaveOut(): void {
+  #omit(): void {
     if (this.#stopped) return;
     const { clock } = this.#options;
-    this.#more++;
-    this.#cancel ??= clock.after(this.#fromMs + everyMs - clock.elapsedMs(), () => this.#over());
+    this.#omitted++;
+    this.#cancel ??= clock.after(this.#fromMs + periodMs - clock.elapsedMs(), () => this.#reportOmitted());
   }
 
-  #over(): void {
-    const [more, { log, where }] = [this.#more, this.#options];
+  #reportOmitted(): void {
+    const [omitted, { log, chat }] = [this.#omitted, this.#options];
     this.#cancel = null;
-    this.#more = 0;
-    if (more > 0) log.warn({ count: more }, `${more} more lines within a minute about presses from ${where}`);
+    this.#omitted = 0;
+    if (omitted > 0)
+      log.warn({ count: omitted }, `${omitted} more lines within a minute about presses from ${chat}`);
   }
 }

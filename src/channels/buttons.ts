@@ -1,7 +1,7 @@
 /**
- * The buttons under a message in a chat, and what their ids say. An id carries all that a press needs, so that those of old messages
- * work after a restart: what to do, the alert, and when it fired, by which an alert of another database under the same
- * number is told apart. Pure.
+ * The buttons under a chat message, and their ids. An id holds everything that handling a press needs, so buttons of
+ * old messages work after a restart: the action, the alert's number, and the time at which it fired. The time
+ * distinguishes it from an alert with the same number in another database. Pure.
  *
  * Limits of chats: ids of 64 bytes (Telegram), labels of 75 characters (Slack), 5 rows of 5 buttons (Discord).
  */
@@ -11,20 +11,23 @@ import type { Message } from "../domain/delivery.ts";
 export interface Button {
   readonly label: string;
   readonly id: string;
-  /** It is the one that most people want. */
+  /** The default action, shown highlighted. */
   readonly primary: boolean;
 }
 
-/** The meaning of a press. */
+/** A parsed button press. */
 export type Press =
   | {
       readonly kind: "acknowledge";
       readonly alertId: number;
       readonly firedAtMs: number;
-      /** The change that the message shows, whose level and value it covers; null: an old message does not say. */
+      /**
+       * The change that the message shows; the acknowledgement covers its level and value. Null: the button is of an
+       * older version.
+       */
       readonly shown: number | null;
     }
-  /** All that a message shows, up to the newest change in it. */
+  /** All alerts of a message, up to its newest change. */
   | { readonly kind: "acknowledgeAll"; readonly messageId: string; readonly revision: number }
   | { readonly kind: "details"; readonly alertId: number; readonly firedAtMs: number }
   | {
@@ -32,15 +35,15 @@ export type Press =
       readonly alertId: number;
       readonly firedAtMs: number;
       readonly hours: number;
-      /** The level that the message shows, which is what the silence covers. */
+      /** The level that the message shows; the silence covers alerts up to this level. */
       readonly upTo: Severity;
     };
 
 const maxRows = 5;
 
 /**
- * @returns a row for each alert that fires or has just happened, the worst first; none for what is over. Above them one for all of an
- * incident
+ * @returns a row per alert that fires or is an event, highest level first; no row for ended alerts. The message of an
+ * incident has a row for all of its alerts above them
  */
 export function buttonsOf({ id, content }: Message, over: ReadonlySet<number> = new Set()): Button[][] {
   if (content.kind !== "alert") return [];
@@ -85,7 +88,7 @@ function rowOf({ id: changeId, alert }: AlertChange, numbered: boolean): Button[
   ];
 }
 
-/** @returns null for an id that is none of ours */
+/** @returns null for an unknown id */
 export function readPress(id: string): Press | null {
   const all = /^pw:all:([1-9A-HJ-NP-Za-km-z]{1,22}):([0-9a-z]{1,11})$/.exec(id);
   if (all !== null)

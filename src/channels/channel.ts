@@ -1,24 +1,31 @@
 /**
- * The interface of channels: a channel takes a sealed message and answers in one of three ways.
+ * The interface of channels. A channel makes one attempt to deliver a finalized message and returns one of three
+ * results.
  *
- * A channel never retries, never waits out a rate limit and never outlives its deadline: all of that is the outbox's
- * work. It says what happened as a closed set of failures, and when trying again makes sense.
+ * A channel does not retry, does not wait for rate limits, and does not exceed its deadline; the outbox does the
+ * scheduling. The channel classifies each failure and states when a retry makes sense.
  */
 import type { Capacity, Message, SendFailure } from "../domain/delivery.ts";
 
 export type SendResult =
-  /** `receipt` is what the other side answered (Discord's message id, the SMTP reply); later messages refer to it. */
+  /** `receipt` identifies the message at the service (Discord's message id, the SMTP reply). Later messages refer to it. */
   | { readonly kind: "delivered"; readonly receipt: string }
-  /** Try the same content again, not before `afterMs` where the other side named a time. */
+  /** Retry with the same content, not before `afterMs` if the service stated a time. */
   | {
       readonly kind: "retry";
       readonly failure: SendFailure;
       readonly detail: string;
       readonly afterMs: number | null;
-      /** It may have been taken: success was answered, in words that do not confirm it. Left out: it was not taken, or no answer came. */
+      /**
+       * Set if the service answered with success but without confirmation, so the message may have been delivered. Left
+       * out: it was not delivered, or there was no answer.
+       */
       readonly unconfirmed?: true;
     }
-  /** This message will never be taken. `channelBroken`: nor will any other until somebody mends the channel. */
+  /**
+   * The message is refused for good. `channelBroken`: every other message would be refused too, until the configuration
+   * or service is fixed.
+   */
   | {
       readonly kind: "refused";
       readonly failure: SendFailure;
@@ -28,45 +35,54 @@ export type SendResult =
 
 export interface Outgoing {
   readonly message: Message;
-  /** Attempts before this one; above 0 the channel looks whether an earlier attempt arrived, where it can. */
+  /** Number of earlier attempts. If above 0, the channel checks whether an earlier attempt arrived, where it can. */
   readonly attempt: number;
-  /** The first message about the same alert on this channel: edited and replied to when it ends. */
-  readonly inReplyTo: ToldBefore | null;
-  /** The newest that tells of all that this one tells of: edited instead, where nothing got worse. Left out: none. */
-  readonly latest?: ToldBefore;
+  /** The first message about the same alert on this channel. It is replied to, and edited when the alert ends. */
+  readonly inReplyTo: SentMessage | null;
   /**
-   * The earlier messages about these alerts and the rest of their group, oldest first, edits with what they edited. Given to
-   * channels that keep groups together (`keepsGroups`).
+   * The newest message that covers all alerts of this one. It is edited instead if nothing got worse. Left out: there
+   * is none.
    */
-  readonly around?: readonly ToldBefore[];
-  /** The first message of its incident, with the edits since: kept current. Given to channels that edit. Left out: there is none. */
-  readonly root?: ToldBefore;
-  /** The first message of an incident that is over, of which its alerts were: edited, and nothing else. Left out: there is none. */
-  readonly former?: ToldBefore;
-  /** It leaves long after it was owed, or by the channel of somebody else: the reader is told so. Beside the sealed content, which no delay changes. */
+  readonly latest?: SentMessage;
+  /**
+   * The earlier messages about these alerts and the rest of their group, oldest first, each with its edits. Set for
+   * channels with `keepsGroups`.
+   */
+  readonly around?: readonly SentMessage[];
+  /** The first message of the incident, with its edits. Set for channels that edit. Left out: there is none. */
+  readonly root?: SentMessage;
+  /** The first message of an ended incident that contained these alerts; it is only edited. Left out: there is none. */
+  readonly former?: SentMessage;
+  /**
+   * Set if the message is sent long after it became pending, or by another person's channel. It is shown beside the
+   * finalized content, which does not change.
+   */
   readonly late?: Late;
 }
 
-/** The messages on a channel under one receipt. */
-export interface ToldBefore {
+/** A sent message, with the later messages under the same receipt. */
+export interface SentMessage {
   readonly messageId: string;
   readonly receipt: string;
-  /** As it was sent. */
+  /** The original content. */
   readonly message: Message;
-  /** The later messages that edited it (they have the same receipt) or told of ends of its alerts, oldest first. Left out: none. */
+  /**
+   * The later messages that edited it (with the same receipt) or reported ends of its alerts, oldest first. Left out:
+   * none.
+   */
   readonly since?: readonly Message[];
 }
 
 export interface Late {
   readonly heldMs: number;
-  /** For people; never a secret. */
+  /** For people. Contains no secret. */
   readonly because: string;
-  /** The person of a rota for whom the reader stands in. Left out: nobody. */
+  /** The person of a rota whom the receiver replaces. Left out: nobody. */
   readonly insteadOf?: string;
 }
 
 export type ProbeResult =
-  /** `warnings`: what does not work as it should, and the way to mend it; messages arrive all the same. */
+  /** `warnings`: features that do not work, and their fixes. Messages are delivered all the same. */
   | { readonly kind: "ok"; readonly detail: string; readonly warnings?: readonly Warning[] }
   | { readonly kind: "failed"; readonly failure: SendFailure; readonly detail: string; readonly fix: string };
 
@@ -76,28 +92,32 @@ export interface Warning {
 }
 
 export interface Channel extends Capacity {
-  /** The name in the configuration. */
+  /** Name in the configuration. */
   readonly name: string;
   readonly kind: string;
-  /** The longest one attempt may take, ms; the outbox aborts it then. */
+  /** Maximum duration of one attempt, ms. The outbox aborts it then. */
   readonly deadlineMs: number;
-  /** It is to be told what else was said of a message's group (`Outgoing.around`). Left out: it is not. */
+  /** The channel needs the earlier messages of a message's group (`Outgoing.around`). Left out: it does not. */
   readonly keepsGroups?: boolean;
   /**
-   * The channels by which a message may leave, in the order in which they are tried; null: a message that is sealed now. Each has
-   * the name of a channel of the configuration, and makes one attempt by it alone. Left out: it sends its messages itself.
+   * For a rota: the people's channels by which a message may be sent, in the order in which they are tried; null stands
+   * for a message that is finalized now. Each has the name of a configured channel and makes one attempt by it. Left
+   * out: the channel sends its messages itself.
    */
   readonly people?: (message: Message | null) => readonly [Channel, ...Channel[]];
-  /** Its messages are sealed with what there is to draw (`MessageContent.chart`). Left out: they are not. */
-  readonly drawsSealed?: boolean;
-  /** Resolves with "failed" rather than throwing when the other side refuses; the daemon starts all the same. */
+  /** Messages are finalized with chart data (`MessageContent.chart`). Left out: without. */
+  readonly drawsCharts?: boolean;
+  /** Resolves with "failed" if the service refuses; the daemon starts all the same. */
   start(signal: AbortSignal): Promise<ProbeResult>;
-  /** One attempt. Never throws for what the other side or the network does; rejects only with the signal's reason. */
+  /** Makes one attempt. Rejects only with the signal's reason, never because of the service or the network. */
   send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult>;
-  /** Checks without sending: credentials, destination, permissions. */
+  /** Checks credentials, destination and permissions without sending a message. */
   probe(signal: AbortSignal): Promise<ProbeResult>;
-  /** The reason why a part of it does not work while messages leave, for people; null: none. Left out: never. */
+  /**
+   * The reason why a part of the channel (such as buttons) does not work although messages are sent, for people; null:
+   * everything works.
+   */
   trouble?(): string | null;
-  /** Bounded, repeatable, fine when unstarted, never rejects. */
+  /** Ends within a bounded time, may be called repeatedly and before `start`, and never rejects. */
   stop(): Promise<void>;
 }

@@ -1,13 +1,13 @@
 /**
- * A message as a JSON document, for programs: what webhooks are sent and commands read. Versioned: fields are added, never
- * changed or taken away, within one version. docs/channels/webhook.md describes it to those who read it.
+ * A message as a JSON document, for programs: the body of webhooks and the input of commands. Within one version,
+ * fields are added and never changed or removed. docs/channels/webhook.md documents it.
  */
 import { adviceIn } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import { type RenderOptions, render } from "./message.ts";
 import { cleanLine } from "./text.ts";
 
-/** @returns the same document on every attempt; times are ISO 8601 in UTC. */
+/** @returns the same document on every attempt. Times are ISO 8601 in UTC. */
 export function documentOf(message: Message, options: RenderOptions): object {
   const { id, severity, sealedAtMs, content } = message;
   const rendering = render(message, { ...options, apart: true });
@@ -61,7 +61,7 @@ export function documentOf(message: Message, options: RenderOptions): object {
 const iso = (ms: number): string => new Date(ms).toISOString();
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
-/** JSON knows no infinity: as text, so that "no liquidation price at all" does not read as "not known". */
+/** JSON has no infinity. It is written as text, to distinguish "no liquidation price" from "not known". */
 function finite(value: number | null): number | string | null {
   return value === null || Number.isFinite(value) ? value : value > 0 ? "Infinity" : "-Infinity";
 }

@@ -1,68 +1,69 @@
 /**
- * Edits of messages that were sent, for channels that keep the first message of an incident current: one edit at a time for each
- * message, each with all that was told since, so that edits of two lanes never undo each other.
+ * Edits sent messages, for channels that keep the first message of an incident current. Edits of one message run one at
+ * a time, and each contains all updates so far, so edits from two lanes never undo each other.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Message } from "../domain/delivery.ts";
-import { asTold, getsNoWorse, isCalm } from "./as-told.ts";
-import type { Outgoing, SendResult, ToldBefore } from "./channel.ts";
+import type { Outgoing, SendResult, SentMessage } from "./channel.ts";
 import type { ChannelLog } from "./log.ts";
+import { hasOnlyMinorChanges, isMinorUpdate, withUpdates } from "./updated-message.ts";
 
 export interface EditsOptions {
   readonly clock: Clock;
   readonly log: ChannelLog;
   /**
-   * One edit of the message under a receipt. `refused`: it cannot be edited, now or later. Null: a message with this content cannot
-   * name all of its alerts, or the receipt is none.
-   * @param told it with all that was told since   @param parts the same apart
+   * Makes one edit of the message under a receipt. `refused`: it cannot be edited, now or later. Null: the content is
+   * too long to name all of its alerts, or the receipt is not valid.
+   * @param current the message with all updates
+   * @param parts the original message and its updates
    */
   readonly put: (
     receipt: string,
-    told: Message,
+    current: Message,
     signal: AbortSignal,
     parts: { readonly message: Message; readonly since: readonly Message[] },
   ) => Promise<SendResult | null>;
 }
 
-const maxTries = 5;
-/** Messages that are remembered, beside those with an edit under way. */
-const maxPlaces = 100;
-const maxSince = 2_000;
+const maxAttempts = 5;
+/** Sent messages whose state is kept, without those with an edit under way. */
+const maxTargets = 100;
+const maxUpdates = 2_000;
 
-interface Place {
+interface EditTarget {
   readonly receipt: string;
-  /** As it was sent. */
+  /** The original content. */
   readonly message: Message;
-  /** Told since, oldest first. */
+  /** Later messages, oldest first. */
   since: readonly Message[];
-  /** The edit under way, with those that wait for it. */
-  last: Promise<unknown>;
-  /** The number of messages that were added, and of those that the sent message shows. */
-  changed: number;
-  shown: number;
+  /** The running edit, followed by those that wait for it. */
+  tail: Promise<unknown>;
+  /** Number of updates that were added, and number of those that the sent message shows. */
+  addedCount: number;
+  shownCount: number;
   refreshing: boolean;
-  /** Edits that are made or wait. */
+  /** Running and waiting edits. */
   edits: number;
 }
 
-/** Returns true if nobody has to be woken by a message. */
+/** Returns true if the message must not make a sound. */
 export function isSilent(message: Message): boolean {
-  return message.content.quiet === true || isCalm(message);
+  return message.content.quiet === true || isMinorUpdate(message);
 }
 
-/** The messages that are edited in place of sending what is quiet or calm, the most important first. */
-function placesOf({ message, root, latest }: Outgoing): ToldBefore[] {
+/** The messages to edit instead of sending a quiet or minor message, most important first. */
+function targetsOf({ message, root, latest }: Outgoing): SentMessage[] {
   if (!isSilent(message)) return [];
-  const places = getsNoWorse(message) ? [root, latest] : [root];
-  const found = places.filter((place) => place !== undefined);
+  const targets = hasOnlyMinorChanges(message) ? [root, latest] : [root];
+  const found = targets.filter((target) => target !== undefined);
   return found.filter(
-    (place, index) => found.findIndex(({ receipt }) => receipt === place.receipt) === index,
+    (target, index) => found.findIndex(({ receipt }) => receipt === target.receipt) === index,
   );
 }
 
 export class Edits {
   readonly #options: EditsOptions;
-  readonly #places = new Map<string, Place>();
+  readonly #targets = new Map<string, EditTarget>();
   #life = new AbortController();
 
   constructor(options: EditsOptions) {
@@ -70,65 +71,66 @@ export class Edits {
   }
 
   /**
-   * Edits what is to be edited in place of sending a message. The result has the receipt of the edited message.
-   * @returns null where nothing is, or nothing can be: then it is sent
+   * Edits an earlier message instead of sending this one. The result has the receipt of the edited message.
+   * @returns null if there is nothing to edit or no edit is possible; the message is sent then
    */
-  inPlaceOf(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult | null> {
-    return this.edit(placesOf(outgoing), outgoing.message, signal);
+  editInstead(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult | null> {
+    return this.edit(targetsOf(outgoing), outgoing.message, signal);
   }
 
   /**
-   * Edits the first of some messages that can show a later one, and in its own time those after it.
-   * @param places the most important first   @returns null where none can be edited
+   * Edits the first target that can show the message, and then, in the background, the targets after it.
+   * @param targets most important first
+   * @returns null if none can be edited
    */
   async edit(
-    places: readonly ToldBefore[],
+    targets: readonly SentMessage[],
     message: Message,
     signal: AbortSignal,
   ): Promise<SendResult | null> {
-    for (const [index, told] of places.entries()) {
-      const place = this.#placeOf(told, message);
-      const result = await this.#inTurn(place, signal, message);
+    for (const [index, sent] of targets.entries()) {
+      const target = this.#targetFor(sent, message);
+      const result = await this.#editInTurn(target, signal, message);
       if (result === null || result.kind === "refused") continue;
       if (result.kind === "delivered")
-        for (const other of places.slice(index + 1)) this.refresh(other, message);
+        for (const other of targets.slice(index + 1)) this.refresh(other, message);
       return result;
     }
     return null;
   }
 
-  /** Brings the first message of the incident of a message up to date, once that message was delivered. Best effort, in its own time. */
-  keepCurrent({ message, root, former }: Outgoing): void {
+  /** Adds a delivered message to the first message of its incident. Best effort, in the background. */
+  updateRoot({ message, root, former }: Outgoing): void {
     const first = root ?? former;
     if (first !== undefined) this.refresh(first, message);
   }
 
-  /** Gives up on what is under way. */
+  /** Aborts running and waiting edits. */
   stop(): void {
     this.#life.abort();
     this.#life = new AbortController();
   }
 
-  /** Adds a later message to one that was sent. Best effort, in its own time. */
-  refresh(told: ToldBefore, message: Message): void {
-    const place = this.#placeOf(told, message);
-    if (place.refreshing) return;
-    place.refreshing = true;
+  /** Adds a later message to a sent one. Best effort, in the background. */
+  refresh(sent: SentMessage, message: Message): void {
+    const target = this.#targetFor(sent, message);
+    if (target.refreshing) return;
+    target.refreshing = true;
     const { signal } = this.#life;
-    void this.#untilShown(place, signal)
+    void this.#editUntilShown(target, signal)
       .catch(() => {})
       .finally(() => {
-        place.refreshing = false;
+        target.refreshing = false;
       });
   }
 
-  async #untilShown(place: Place, signal: AbortSignal): Promise<void> {
-    for (let tries = 1; place.shown < place.changed; tries++) {
-      const result = await this.#inTurn(place, signal);
+  async #editUntilShown(target: EditTarget, signal: AbortSignal): Promise<void> {
+    for (let tries = 1; target.shownCount < target.addedCount; tries++) {
+      const result = await this.#editInTurn(target, signal);
       if (result?.kind === "delivered") continue;
-      if (result?.kind !== "retry" || tries >= maxTries) {
-        const detail = result?.detail ?? "what it tells is too long for it";
-        this.#options.log.warn({ receipt: place.receipt, detail }, "an earlier message could not be edited");
+      if (result?.kind !== "retry" || tries >= maxAttempts) {
+        const detail = result?.detail ?? "the updated content is too long";
+        this.#options.log.warn({ receipt: target.receipt, detail }, "an earlier message could not be edited");
         return;
       }
       await this.#options.clock.sleep(result.afterMs ?? 2_000 * 2 ** (tries - 1), signal);
@@ -136,56 +138,59 @@ export class Edits {
   }
 
   /**
-   * Makes one edit with all that is known then, after those of the same message that were asked for before.
-   * @param named a message of which it has to name each alert
+   * Makes one edit with all updates known at that time, after the edits of the same message that were requested before.
+   * @param named message whose alerts the edited message has to include
    */
-  #inTurn(place: Place, signal: AbortSignal, named?: Message): Promise<SendResult | null> {
+  #editInTurn(target: EditTarget, signal: AbortSignal, named?: Message): Promise<SendResult | null> {
     const edit = async (): Promise<SendResult | null> => {
       signal.throwIfAborted();
-      const { changed, receipt, message, since } = place;
-      const told = asTold(message, since);
-      if (named !== undefined && !namesAll(told, named)) return null;
-      const result = await this.#options.put(receipt, told, signal, { message, since });
+      const { addedCount, receipt, message, since } = target;
+      const current = withUpdates(message, since);
+      if (named !== undefined && !hasAllAlerts(current, named)) return null;
+      const result = await this.#options.put(receipt, current, signal, { message, since });
       if (result?.kind !== "delivered") return result;
-      place.shown = Math.max(place.shown, changed);
+      target.shownCount = Math.max(target.shownCount, addedCount);
       return { ...result, receipt };
     };
-    const turn = place.last.then(edit);
-    place.edits++;
-    place.last = turn
+    const turn = target.tail.then(edit);
+    target.edits++;
+    target.tail = turn
       .catch(() => {})
       .finally(() => {
-        place.edits--;
+        target.edits--;
       });
     return turn;
   }
 
-  /** Forgets the oldest ones of too many. One with an edit under way stays: a second edit at the same time would undo it. */
-  #forget(newest: Place): void {
-    for (const [receipt, place] of this.#places) {
-      if (this.#places.size <= maxPlaces) return;
-      if (place !== newest && place.edits === 0 && !place.refreshing) this.#places.delete(receipt);
+  /** Removes the oldest targets above the maximum. One with an edit under way stays: a second edit at the same time would undo it. */
+  #prune(newest: EditTarget): void {
+    for (const [receipt, target] of this.#targets) {
+      if (this.#targets.size <= maxTargets) return;
+      if (target !== newest && target.edits === 0 && !target.refreshing) this.#targets.delete(receipt);
     }
   }
 
-  /** A sent message with all that was told since, by the caller and by this process, and one message more. */
-  #placeOf({ receipt, message: sent, since = [] }: ToldBefore, message: Message): Place {
-    const place: Place = this.#places.get(receipt) ?? {
-      ...{ receipt, message: sent, since: [], last: Promise.resolve() },
-      ...{ changed: 0, shown: 0, refreshing: false, edits: 0 },
+  /**
+   * Returns the state of a sent message, with the updates from the caller, those known to this process, and one more
+   * message.
+   */
+  #targetFor({ receipt, message: sent, since = [] }: SentMessage, message: Message): EditTarget {
+    const target: EditTarget = this.#targets.get(receipt) ?? {
+      ...{ receipt, message: sent, since: [], tail: Promise.resolve() },
+      ...{ addedCount: 0, shownCount: 0, refreshing: false, edits: 0 },
     };
-    const all = new Map([...place.since, ...since, message].map((one) => [one.id, one]));
-    place.since = [...all.values()].sort((a, b) => a.sealedAtMs - b.sealedAtMs).slice(-maxSince);
-    place.changed++;
-    this.#places.delete(receipt);
-    this.#places.set(receipt, place);
-    this.#forget(place);
-    return place;
+    const all = new Map([...target.since, ...since, message].map((one) => [one.id, one]));
+    target.since = [...all.values()].sort((a, b) => a.sealedAtMs - b.sealedAtMs).slice(-maxUpdates);
+    target.addedCount++;
+    this.#targets.delete(receipt);
+    this.#targets.set(receipt, target);
+    this.#prune(target);
+    return target;
   }
 }
 
-/** Returns true if a message as it stands has an item for each alert of another. */
-function namesAll({ content }: Message, other: Message): boolean {
+/** Returns true if a message has an item for each alert of another message. */
+function hasAllAlerts({ content }: Message, other: Message): boolean {
   const named = new Set(content.items.map(({ change }) => change.alertId));
   return other.content.items.every(({ change }) => named.has(change.alertId));
 }

@@ -1,4 +1,4 @@
-/** A form as bytes: Node's own forms are none to the library that sends them. */
+/** Encodes a form to bytes; undici does not accept Node's own FormData. */
 export async function formBytes(form: FormData): Promise<{ readonly type: string; readonly bytes: Buffer }> {
   const encoded = new Response(form);
   const type = encoded.headers.get("content-type") ?? "multipart/form-data";

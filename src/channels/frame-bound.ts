@@ -1,9 +1,9 @@
 /**
- * The bound on what a service may send over a connection that it keeps open, or in answers that are asked for again and again. Presses and
- * beats of a busy chat are far less; what is beyond would take the daemon's time and memory.
+ * Limits the frames that a service sends over an open connection, or the answers to repeated polls. Normal chats are
+ * far below the limits; a service above them would use up the daemon's time and memory.
  */
 
-/** The largest frame, bytes. */
+/** Maximum frame size, bytes. */
 const maxFrame = 1_048_576;
 const maxBytes = 4 * maxFrame;
 const withinMs = 10_000;
@@ -21,7 +21,7 @@ export class FrameBound {
     this.#maxFrames = maxFrames;
   }
 
-  /** Counts a frame. @returns the reason why it is not read; null: it is */
+  /** Counts a frame. @returns the reason to refuse it; null: it is accepted */
   refusal(bytes: number): string | null {
     const nowMs = this.#elapsedMs();
     if (nowMs - this.#fromMs >= withinMs) {

@@ -1,4 +1,4 @@
-/** A sign for each tone, for chats. */
+/** A symbol for each tone, for chats. */
 import type { Tone } from "./rendering.ts";
 
 export const glyphs: Readonly<Record<Tone, string>> = {

@@ -1,13 +1,13 @@
-/** The printed parts of a rendered message, line by line, whatever dress a channel puts on it. Pure. */
+/** The parts of a rendered message as lines, before a channel's markup. Pure. */
 import type { Block, Rendering, Section } from "./rendering.ts";
 import { shorten } from "./text.ts";
 
-/** The leading words, where the title does not say that itself. */
+/** The lead (such as `FIRING critical`). Empty if the title contains it. */
 export function shownLead({ lead, own }: Block): string {
   return own?.bare ? "" : lead;
 }
 
-/** The parts below the title. Of what is over its ending stands first. */
+/** The parts below the title. For an ended alert its ending comes first. */
 export function shownParts({
   description,
   figures,
@@ -21,16 +21,16 @@ export function shownParts({
   return { description, figures, fresh, now };
 }
 
-/** With what leads in front, where that is not said already. */
+/** Returns the text with the block's lead in front, unless the title contains it. */
 export function ledBy(block: Block, text: string): string {
   const lead = shownLead(block);
   return lead === "" ? text : `${lead}: ${text}`;
 }
 
 /**
- * The whole message as lines of plain text, for mails, terminals, and a channel that refused anything prettier.
- * The first is the headline; an empty string separates blocks.
- * @param inFull blocks in full, from the first on
+ * The whole message as lines of plain text, for mails, terminals, and channels that refused the formatted message. The
+ * first line is the headline; an empty string separates blocks.
+ * @param inFull number of blocks shown in full, from the first; the others have one line each
  */
 export function plainLines(rendering: Rendering, inFull = rendering.inFull): string[] {
   const lines = [rendering.headline, ...rendering.notes];
@@ -45,30 +45,30 @@ export function plainLines(rendering: Rendering, inFull = rendering.inFull): str
   return lines;
 }
 
-/** The name of an attached file that names every alert of a message. */
+/** Name of the attached file that lists every alert of a message. */
 export const listName = "alerts.txt";
 
-/** Max characters of an alert in one line. */
+/** Maximum length of an alert's line, characters. */
 export const maxLine = 200;
 
-/** A block in one line. @param most characters */
-export function lineOf(block: Block, most = maxLine): string {
-  return shorten(headOf(block), most);
+/** A block in one line. @param maxLength characters */
+export function lineOf(block: Block, maxLength = maxLine): string {
+  return shorten(headOf(block), maxLength);
 }
 
-/** Lines in as few texts of at most so many characters as hold them all. A longer line is cut. */
-export function inTexts(lines: readonly string[], most: number): string[] {
+/** Joins lines into as few texts of at most `maxLength` characters as possible. A longer line is cut. */
+export function packLines(lines: readonly string[], maxLength: number): string[] {
   const texts: string[] = [];
   for (const line of lines) {
     const last = texts.at(-1);
-    if (last !== undefined && last.length + 1 + line.length <= most)
+    if (last !== undefined && last.length + 1 + line.length <= maxLength)
       texts[texts.length - 1] = `${last}\n${line}`;
-    else texts.push(shorten(line, most));
+    else texts.push(shorten(line, maxLength));
   }
   return texts;
 }
 
-/** One block, without what the headline said already. */
+/** The lines of one block, without what the headline contains. */
 export function blockLines(block: Block, rendering: Pick<Rendering, "headline" | "blocks">): string[] {
   const lines = titleLines(block, rendering);
   const { description, figures, fresh, now } = shownParts(block);
@@ -79,12 +79,12 @@ export function blockLines(block: Block, rendering: Pick<Rendering, "headline" |
   return lines;
 }
 
-/** `Alert #17, rule LiquidationNear`, where a message is about one alert. */
+/** `Alert #17, rule LiquidationNear`, for a message about one alert. */
 export function numberLine({ alertId, rule }: Block): string {
   return `Alert #${alertId}, rule ${rule}`;
 }
 
-/** A few to a line. */
+/** Three figures per line. */
 export function figureLines(figures: Block["figures"]): string[] {
   const named = figures.map(([name, value]) => `${name}: ${value}`);
   const lines: string[] = [];
@@ -92,7 +92,7 @@ export function figureLines(figures: Block["figures"]): string[] {
   return lines;
 }
 
-/** The parts of a block above everything else, and not in the headline. */
+/** The title lines of a block, unless the headline contains them. */
 export function titleLines(block: Block, rendering: Pick<Rendering, "headline" | "blocks">): string[] {
   if (rendering.blocks.length > 1) return [headOf(block)];
   return rendering.headline.includes(block.what) ? [] : [block.what];
@@ -103,7 +103,7 @@ export function headOf(block: Block): string {
   return `${shownLead(block)} #${block.alertId}: ${block.what}`.trim();
 }
 
-/** A digest's tables as lines, for channels that know text only. */
+/** The tables of a digest as lines, for channels that support text only. */
 export function sectionLines(sections: readonly Section[]): string[] {
   return sections.flatMap(({ title, rows }, index) => [
     ...(index > 0 ? [""] : []),

@@ -1,6 +1,9 @@
-/** Sources of presses that channels of one bot share: one a bot in a process, begun for the first channel and stopped after the last. */
+/**
+ * Sources of button presses, shared by the channels of one bot: one source per bot and process, started for the first
+ * channel and stopped after the last.
+ */
 export interface Source {
-  /** The reason why no presses come, for people; null: they do. */
+  /** The reason why no presses are received, for people; null: they are received. */
   readonly trouble: string | null;
   stop(): Promise<void>;
 }
@@ -13,11 +16,15 @@ export interface Listening {
 export class Sources<Listener> {
   readonly #running = new Map<string, { readonly source: Source; readonly listeners: Set<Listener> }>();
 
-  /** @param begin begins the source of a bot, for listeners that come and go */
-  listen(key: string, listener: Listener, begin: (listeners: ReadonlySet<Listener>) => Source): Listening {
+  /** @param startSource starts the source of a bot, for a set of listeners that changes */
+  listen(
+    key: string,
+    listener: Listener,
+    startSource: (listeners: ReadonlySet<Listener>) => Source,
+  ): Listening {
     const listeners = this.#running.get(key)?.listeners ?? new Set<Listener>();
     listeners.add(listener);
-    const { source } = this.#running.get(key) ?? { source: begin(listeners) };
+    const { source } = this.#running.get(key) ?? { source: startSource(listeners) };
     this.#running.set(key, { source, listeners });
     return {
       trouble: () => source.trouble,

@@ -1,4 +1,4 @@
-/** As much of a logger as a channel needs; pino's fits. Nothing secret is ever handed to it. */
+/** The part of a logger that a channel uses; pino implements it. No secret is passed to it. */
 export interface ChannelLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,20 +1,23 @@
-/** Decides whom a message calls: only when something began, got worse, is reminded of, or was taken by the exchange. */
+/**
+ * Selects the mention for a message: people are mentioned only when an alert fires, gets worse, is repeated, or a
+ * position was taken by the exchange.
+ */
 import { type AlertChange, isTaking, type Severity, severities } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 
-/** A channel's own way to write down whom to call, by severity. */
+/** A channel's mentions by severity. */
 export type MentionOfSeverity = { readonly [severity in Severity]?: string | undefined };
 
-/** @returns the mention of the worst that calls, or null */
-export function loudest(message: Message, mentions: MentionOfSeverity | undefined): string | null {
+/** @returns the mention of the highest severity among the changes that mention people, or null */
+export function mentionFor(message: Message, mentions: MentionOfSeverity | undefined): string | null {
   const { kind, quiet } = message.content;
   if (mentions === undefined || kind !== "alert" || quiet === true) return null;
-  const loud = message.content.items.map(({ change }) => change).filter(calls);
+  const loud = message.content.items.map(({ change }) => change).filter(mentionsPeople);
   const worst = severities.findLast((one) => loud.some(({ alert }) => alert.severity === one));
   return worst === undefined ? null : (mentions[worst] ?? null);
 }
 
-export function calls({ kind, alert }: AlertChange): boolean {
+export function mentionsPeople({ kind, alert }: AlertChange): boolean {
   return (
     kind === "fired" ||
     kind === "rose" ||
@@ -22,7 +25,7 @@ export function calls({ kind, alert }: AlertChange): boolean {
     kind === "changed" ||
     kind === "reminder" ||
     kind === "escalated" ||
-    // One call for each position that was lost; what that means for the account is no news of its own.
+    // One mention per lost position; its effect on the account is not mentioned separately.
     (isTaking(alert.ending) && alert.symbol !== null)
   );
 }

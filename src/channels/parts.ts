@@ -1,9 +1,9 @@
-/** Messages that leave in parts: one that was accepted is not sent again while the process runs. */
+/** Messages that are sent in several parts. A part that was accepted is not sent again while the process runs. */
 
 const maxRemembered = 1_000;
 
 export class Parts<Answer> {
-  /** Answers to the accepted parts, by message id, while not all of them are accepted. */
+  /** Answers to accepted parts, by message id, until all parts are accepted. */
   readonly #accepted = new Map<string, Answer[]>();
   readonly #isAccepted: (answer: Answer) => boolean;
 
@@ -11,7 +11,10 @@ export class Parts<Answer> {
     this.#isAccepted = isAccepted;
   }
 
-  /** Sends in order what was not accepted before. @returns the answer to the first part, or the first that accepts nothing */
+  /**
+   * Sends, in order, the parts that were not accepted before. @returns the answer to the first part, or the first
+   * answer that is not an acceptance
+   */
   async send<Part>(
     messageId: string,
     parts: readonly Part[],

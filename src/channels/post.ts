@@ -1,6 +1,6 @@
 /**
- * One HTTP request of a channel: whole within its deadline, never repeated, and what came of it as a closed set. What the
- * status means for a message is the same for most services; where one differs, its channel says so before `verdictOf`.
+ * One HTTP request of a channel: within its deadline, never repeated, with a classified result. The meaning of a status
+ * is the same for most services; a channel whose service differs handles its cases before `verdict`.
  */
 import { Agent, type Dispatcher, request } from "undici";
 import { errorCode } from "../domain/error-code.ts";
@@ -9,11 +9,11 @@ import type { ProbeResult, SendResult } from "./channel.ts";
 import { formBytes } from "./form.ts";
 import { shorten, withoutSecrets } from "./text.ts";
 
-/** A service's words about a refusal, not a page. */
-const usualAnswer = 65_536;
-/** For services that repeat the message in their answer, in escapes, with the one that it replies to, bytes. */
-export const largeAnswer = 1_048_576;
-/** The longest wait that another side may ask for, ms: a day. */
+/** Enough for an error text; not for a page. */
+const defaultAnswerBytes = 65_536;
+/** For services whose answer repeats the message in escaped form, with the message it replies to, bytes. */
+export const largeAnswerBytes = 1_048_576;
+/** Maximum wait that a service may request, ms: a day. */
 const maxWaitMs = 86_400_000;
 
 export interface Answer {
@@ -21,7 +21,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** Its words broke off: what they would have said is not known, but the status is. Left out: they are whole. */
+  /** Set if the body was not received completely; the status is known. Left out: the body is complete. */
   readonly cut?: NoAnswer;
 }
 
@@ -29,30 +29,30 @@ export interface Answer {
 export interface NoAnswer {
   readonly kind: "none";
   readonly failure: "unreachable" | "timeout";
-  /** For people; holds no secret. */
+  /** For people. Contains no secret. */
   readonly detail: string;
 }
 
 export interface PosterOptions {
-  /** As people call the other side: "Slack", "the webhook". */
+  /** The service's name for people: "Slack", "the webhook". */
   readonly who: string;
-  /** Never to be found in a detail. */
+  /** Removed from every detail. */
   readonly secrets: readonly Secret[];
-  /** One request, all in all, ms. */
+  /** Limit of a whole request, ms. */
   readonly timeoutMs: number;
-  /** Maximum size read of an answer, bytes. Default: 65,536. */
-  readonly largestAnswer?: number;
+  /** Maximum number of bytes read of an answer. Default: 65,536. */
+  readonly maxAnswerBytes?: number;
 }
 
 export interface Call {
   readonly method?: "GET" | "POST";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text is sent as it is, a form as multipart; anything else as JSON. */
+  /** Text is sent as is, a form as multipart, anything else as JSON. */
   readonly body?: string | object;
 }
 
-/** Asks one service, over connections of its own. */
+/** Sends requests to one service over its own connections. */
 export class Poster {
   readonly #options: PosterOptions;
   #agent: Agent | undefined;
@@ -61,13 +61,16 @@ export class Poster {
     this.#options = options;
   }
 
-  /** Rejects only with the reason of an aborted signal. Redirections are not followed: a secret goes where it was meant to. */
+  /**
+   * Rejects only with the reason of an aborted signal. Redirects are not followed, so that a secret does not reach
+   * another server.
+   */
   async call(call: Call, signal: AbortSignal): Promise<Answer | NoAnswer> {
     signal.throwIfAborted();
-    const { timeoutMs, largestAnswer = usualAnswer } = this.#options;
+    const { timeoutMs, maxAnswerBytes = defaultAnswerBytes } = this.#options;
     this.#agent ??= new Agent({ connections: 2, connect: { timeout: timeoutMs }, pipelining: 1 });
-    const own = new AbortController();
-    const abort = () => own.abort();
+    const controller = new AbortController();
+    const abort = () => controller.abort();
     signal.addEventListener("abort", abort, { once: true });
     const timer = setTimeout(abort, timeoutMs);
     try {
@@ -80,29 +83,29 @@ export class Poster {
           ...call.headers,
         },
         body: sent === null ? null : sent.body,
-        signal: own.signal,
+        signal: controller.signal,
         dispatcher: this.#agent,
       });
       let text = "";
       let bytes = 0;
-      // A character may lie in two parts.
+      // A character may be split between two chunks.
       const decoder = new TextDecoder();
       const answer = { kind: "answer", status: statusCode, headers } as const;
       try {
         for await (const chunk of body as AsyncIterable<Uint8Array>) {
           text += decoder.decode(chunk, { stream: true });
           bytes += chunk.length;
-          if (bytes > largestAnswer) return { ...answer, text };
+          if (bytes > maxAnswerBytes) return { ...answer, text };
         }
         text += decoder.decode();
       } catch (error) {
         signal.throwIfAborted();
-        return { ...answer, text, cut: this.#none(error, own.signal.aborted) };
+        return { ...answer, text, cut: this.#none(error, controller.signal.aborted) };
       }
       return { ...answer, text };
     } catch (error) {
       signal.throwIfAborted();
-      return this.#none(error, own.signal.aborted);
+      return this.#none(error, controller.signal.aborted);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
@@ -117,8 +120,8 @@ export class Poster {
     }
     const code = errorCode(error);
     const failure = code !== null && /TIMEOUT/.test(code) ? "timeout" : "unreachable";
-    const how = failure === "timeout" ? "did not answer" : "cannot be reached";
-    return { kind: "none", failure, detail: `${who} ${how}${code === null ? "" : ` (${code})`}` };
+    const verb = failure === "timeout" ? "did not answer" : "cannot be reached";
+    return { kind: "none", failure, detail: `${who} ${verb}${code === null ? "" : ` (${code})`}` };
   }
 
   /** A service's explanation of its refusal, fit to be shown. */
@@ -126,16 +129,16 @@ export class Poster {
     return shorten(withoutSecrets(text, this.#options.secrets), 200);
   }
 
-  /** `answered 400: what it said`. */
+  /** `Slack answered 400: REASON`. */
   detail(answer: Answer, said: string = answer.text): string {
     const words = this.words(said);
     return `${this.#options.who} answered ${answer.status}${words === "" ? "" : `: ${words}`}`;
   }
 
   /**
-   * The result that an answer means, for a message.
-   * @param receipt of a message that was taken; null: the words do not confirm that, so a success of HTTP alone is none
-   * @param said the service's own words, where its answer is more than words
+   * Returns the result of a send for an answer.
+   * @param receipt of the accepted message; null: the body does not confirm it, so an HTTP success does not count
+   * @param said the service's error text, if it is a part of the body
    */
   verdict(answer: Answer | NoAnswer, receipt: string | null, said?: string): SendResult {
     if (answer.kind === "none") return { ...answer, kind: "retry", afterMs: null };
@@ -147,12 +150,13 @@ export class Poster {
       return { kind: "retry", failure: "server-error", detail, afterMs: null, unconfirmed: true };
     }
     const detail = this.detail(answer, said);
-    if (status === 429) return { kind: "retry", failure: "rate-limited", detail, afterMs: waitOf(headers) };
+    if (status === 429)
+      return { kind: "retry", failure: "rate-limited", detail, afterMs: retryAfterMs(headers) };
     if (status >= 500 || status === 408 || status === 425)
-      return { kind: "retry", failure: "server-error", detail, afterMs: waitOf(headers) };
+      return { kind: "retry", failure: "server-error", detail, afterMs: retryAfterMs(headers) };
     if (status === 401 || status === 403)
       return { kind: "refused", failure: "authentication", detail, channelBroken: true };
-    // Nothing stands at that address, or it stands somewhere else: no other message would fare better.
+    // The address does not exist or has moved; every other message would be refused too.
     const channelBroken =
       status === 404 || status === 405 || status === 410 || (status >= 300 && status < 400);
     return { kind: "refused", failure: "rejected", detail, channelBroken };
@@ -176,19 +180,19 @@ async function encoded(
   return { type: "application/json", body: typeof body === "string" ? body : JSON.stringify(body) };
 }
 
-/** The refusal of a service that takes alerts and nothing else. */
-export function noDigest(who: string): SendResult {
+/** The result for a digest sent to a service that accepts alerts only. */
+export function digestRefused(who: string): SendResult {
   const detail = `${who} takes alerts, and no digest`;
   return { kind: "refused", failure: "rejected", detail, channelBroken: false };
 }
 
-/** A failed send as a probe tells it. @param fix by what the failure is about */
+/** Turns a failed send into a probe result. @param fix by the kind of failure */
 export function probeFailure(
   result: Exclude<SendResult, { kind: "delivered" }>,
   fix: { readonly denied: string; readonly refused: string; readonly away: string },
 ): ProbeResult {
   const { failure, detail } = result;
-  const how =
+  const fixText =
     failure === "authentication"
       ? fix.denied
       : failure === "rejected"
@@ -196,26 +200,26 @@ export function probeFailure(
         : failure === "unreachable" || failure === "timeout"
           ? fix.away
           : "wait; perpwatch tries again by itself";
-  return { kind: "failed", failure, detail, fix: how };
+  return { kind: "failed", failure, detail, fix: fixText };
 }
 
-/** `Retry-After`, in seconds or as a date; null where it says nothing that can be read. */
-function waitOf(headers: Answer["headers"]): number | null {
+/** The wait of `Retry-After`, in seconds or as a date; null if it cannot be read. */
+function retryAfterMs(headers: Answer["headers"]): number | null {
   const header = headers["retry-after"];
   if (typeof header !== "string" || header.trim() === "") return null;
   const seconds = Number(header);
-  if (Number.isFinite(seconds)) return seconds < 0 ? null : bounded(seconds * 1_000);
-  // A date is by the other side's clock, which its own Date header tells.
+  if (Number.isFinite(seconds)) return seconds < 0 ? null : boundedWaitMs(seconds * 1_000);
+  // A date is relative to the server's clock, which its Date header shows.
   const untilMs = Date.parse(header);
   const nowMs = Date.parse(typeof headers.date === "string" ? headers.date : "");
-  return Number.isNaN(untilMs) || Number.isNaN(nowMs) ? null : bounded(Math.max(0, untilMs - nowMs));
+  return Number.isNaN(untilMs) || Number.isNaN(nowMs) ? null : boundedWaitMs(Math.max(0, untilMs - nowMs));
 }
 
-/** A wait that another side asks for, as it is kept to, ms. */
-export const bounded = (ms: number): number => Math.min(Math.ceil(ms), maxWaitMs);
+/** Rounds up a requested wait and limits it to a day, ms. */
+export const boundedWaitMs = (ms: number): number => Math.min(Math.ceil(ms), maxWaitMs);
 
-/** @returns the parsed text, or undefined where it is no JSON. */
-export function parsed(text: string): unknown {
+/** @returns the parsed text, or undefined if it is not JSON */
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -223,10 +227,10 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** True for a page for people, as a network that asks for a login puts in the place of a service's answer. */
-export const isPage = (text: string): boolean => /^\s*</.test(text);
+/** Returns true for an HTML page, such as a captive portal's login page in place of the service's answer. */
+export const isHtml = (text: string): boolean => /^\s*</.test(text);
 
-/** A text of an answer, or a number as one; undefined: it is neither, and may not even be turned into a text. */
-export function textIn(value: unknown): string | undefined {
+/** Returns a string, or a number as a string; undefined for anything else, which may not be convertible to a string. */
+export function textOrNumber(value: unknown): string | undefined {
   return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Log of presses and commands of people who may not act: the first at once, those of the minute after it in one line with their
- * number and who they were by. Anybody in a public chat can press without end.
+ * Logs presses and commands of people who are not allowed to act: the first at once, those of the following minute in
+ * one line with their count and names. In a public chat anybody can press without end.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { ChannelLog } from "./log.ts";
@@ -8,19 +8,19 @@ import type { ChannelLog } from "./log.ts";
 export interface RefusedPressesOptions {
   readonly clock: Clock;
   readonly log: ChannelLog;
-  /** The chat's name for the log. */
-  readonly where: string;
+  /** Name of the chat in log lines. */
+  readonly chat: string;
 }
 
-const everyMs = 60_000;
-/** People that one line names; more are counted. */
+const periodMs = 60_000;
+/** Number of people that one line names; the others are counted. */
 const maxNamed = 10;
-/** People that are told apart within a minute. */
+/** Number of people that are distinguished within a period. */
 const maxKnown = 1_000;
 
 export class RefusedPresses {
   readonly #options: RefusedPressesOptions;
-  readonly #people = new Set<string>();
+  readonly #names = new Set<string>();
   #count = 0;
   #cancel: (() => void) | null = null;
 
@@ -28,43 +28,43 @@ export class RefusedPresses {
     this.#options = options;
   }
 
-  /** @param what the id of the button, or the command */
+  /** @param what id of the button, or the command */
   note(who: string, what: string): void {
-    const { log, where } = this.#options;
+    const { log, chat } = this.#options;
     if (this.#cancel === null) {
-      log.warn({ who, what }, `somebody who is not allowed to tried to act from ${where}`);
-      this.#wait();
+      log.warn({ who, what }, `somebody who is not allowed to tried to act from ${chat}`);
+      this.#schedule();
       return;
     }
     this.#count++;
-    if (this.#people.size < maxKnown) this.#people.add(who);
+    if (this.#names.size < maxKnown) this.#names.add(who);
   }
 
   stop(): void {
     this.#cancel?.();
     this.#cancel = null;
-    this.#tell();
+    this.#report();
   }
 
-  #wait(): void {
-    this.#cancel = this.#options.clock.after(everyMs, () => {
+  #schedule(): void {
+    this.#cancel = this.#options.clock.after(periodMs, () => {
       this.#cancel = null;
-      // Whoever goes on is not told of at once again.
-      if (this.#tell()) this.#wait();
+      // Further presses are not logged at once again.
+      if (this.#report()) this.#schedule();
     });
   }
 
   /** @returns false if nothing was counted */
-  #tell(): boolean {
-    const [count, people] = [this.#count, [...this.#people]];
+  #report(): boolean {
+    const [count, names] = [this.#count, [...this.#names]];
     if (count === 0) return false;
     this.#count = 0;
-    this.#people.clear();
-    const { log, where } = this.#options;
-    const unnamed = Math.max(0, people.length - maxNamed);
+    this.#names.clear();
+    const { log, chat } = this.#options;
+    const unnamed = Math.max(0, names.length - maxNamed);
     log.warn(
-      { count, who: people.slice(0, maxNamed), ...(unnamed === 0 ? {} : { unnamed }) },
-      `people who are not allowed to tried to act from ${where} ${count} more ${count === 1 ? "time" : "times"} within a minute`,
+      { count, who: names.slice(0, maxNamed), ...(unnamed === 0 ? {} : { unnamed }) },
+      `people who are not allowed to tried to act from ${chat} ${count} more ${count === 1 ? "time" : "times"} within a minute`,
     );
     return true;
   }

@@ -1,6 +1,4 @@
-/**
- * Every kind of channel: its settings and how one is made. A new kind is a folder beside the others and its lines here.
- */
+/** All types of channels: settings and constructors. A new type is a folder beside the others and its lines here. */
 
 import type { Writable } from "node:stream";
 import { z } from "zod";
@@ -20,7 +18,7 @@ import { type CommandLine, plainCommandLine } from "./message/command-line.ts";
 import { createNtfy, ntfyCapacity, ntfySettings } from "./ntfy/channel.ts";
 import { createPagerduty, pagerdutyCapacity, pagerdutySettings } from "./pagerduty/channel.ts";
 import { createPushover, pushoverCapacity, pushoverSettings } from "./pushover/channel.ts";
-import { actionsOf, createRota, sharedCapacity } from "./rota/channel.ts";
+import { actionsForPerson, createRota, sharedCapacity } from "./rota/channel.ts";
 import type { RotaPlan } from "./rota/plan.ts";
 import { rotaSettings } from "./rota/settings.ts";
 import {
@@ -35,7 +33,10 @@ import { createWebhook, webhookCapacity, webhookSettings } from "./webhook/chann
 
 export { type MentionSettings, mentionSettings } from "./discord/settings.ts";
 
-/** Some services take a bot or a webhook; whoever names a webhookUrl means the latter, and is told of its keys only. */
+/**
+ * For services that support a bot or a webhook. If `webhookUrl` is set, the webhook's schema applies, and its errors
+ * are reported.
+ */
 function botOrWebhook<Bot, Webhook>(bot: z.ZodType<Bot>, webhook: z.ZodType<Webhook>) {
   return z.unknown().transform((raw, context): Bot | Webhook => {
     const parsed =
@@ -66,8 +67,8 @@ type ChannelType = keyof typeof settingsByType;
 export const channelTypes = Object.keys(settingsByType) as [ChannelType, ...ChannelType[]];
 
 /**
- * Capacities of types of channels, known without making one. A Slack channel has that of a bot or of a webhook, a rota what its
- * people have in common.
+ * Capacities of channel types, known without creating a channel. A Slack channel has that of a bot or of a webhook, a
+ * rota what its people have in common.
  */
 const capacityByType: Readonly<Partial<Record<ChannelType, Capacity>>> = {
   console: consoleCapacity,
@@ -92,13 +93,13 @@ function capacityOf(
   return "token" in settings ? slackBotCapacity : slackWebhookCapacity;
 }
 
-/** The capacity of a channel that is no rota. */
+/** The capacity of a channel that is not a rota. */
 function capacityIn(channels: Readonly<Record<string, ChannelSettings>>, name: string): Capacity {
   const found = channels[name];
   return found === undefined || found.type === "rota" ? {} : (capacityOf(found, channels) ?? {});
 }
 
-/** @returns the capacity of each channel that has one of its own, by name */
+/** @returns the capacity of each channel that has one, by name */
 export function capacitiesOf(
   channels: Readonly<Record<string, ChannelSettings>>,
 ): ReadonlyMap<string, Capacity> {
@@ -111,13 +112,13 @@ export function capacitiesOf(
 }
 
 /**
- * The settings of one entry under `channels:`, told apart by `type`. Secrets are plain strings here; whoever reads the
- * configuration resolves those given as `…File` first.
+ * The settings of one entry under `channels:`, selected by `type`. Secrets are plain strings here; secrets given as
+ * `…File` are read before.
  */
 export const channelSettings = z
   .looseObject({ type: z.enum(channelTypes) })
   .transform((raw, context): z.infer<(typeof settingsByType)[ChannelType]> => {
-    // Its own words are no matter of the channel: they are looked at beside it (template.ts), and may change while it runs.
+    // Templates are checked separately (template.ts), and may change while the channel runs.
     const { templates: _templates, ...own } = raw;
     const parsed = settingsByType[raw.type].safeParse(own);
     if (parsed.success) return parsed.data;
@@ -126,13 +127,13 @@ export const channelSettings = z
   });
 export type ChannelSettings = z.infer<typeof channelSettings>;
 
-/** Keys of settings that hold secrets, by path; each may be given as `…File` instead. */
+/** Paths of settings that hold secrets; each may be given as `…File` instead. */
 export const secretSettings: readonly (readonly string[])[] = [
   ["token"],
   ["appToken"],
   ["webhookUrl"],
   ["smtp", "password"],
-  // Many an address is its own password.
+  // Many webhook addresses act as passwords.
   ["url"],
   ["secret"],
   ["password"],
@@ -145,22 +146,22 @@ export interface ChannelDeps {
   readonly random: Random;
   /** The stream to which a console channel writes. */
   readonly out: Writable & { readonly isTTY?: boolean };
-  /** Console channels write a JSON line for each message, as the log beside them does. Default: text. */
+  /** Console channels write a JSON line per message, like the log. Default: text. */
   readonly json?: boolean;
   readonly log?: ChannelLog;
-  /** IANA name in which times are told; default UTC. */
+  /** IANA name of the zone in which times are shown; default UTC. */
   readonly timezone?: string;
-  /** The way to call commands, for messages that name one; default `perpwatch …`. */
+  /** Formats a command line for messages that name one; default `perpwatch …`. */
   readonly commandLine?: CommandLine;
-  /** The mentions of Discord channels, by severity, where their own settings say nothing. */
+  /** Mentions of Discord channels by severity, where the channel's own settings have none. */
   readonly mention?: MentionSettings;
-  /** The questions and actions of people in a chat. Left out: nothing, and no buttons are shown. */
+  /** Queries and actions of people in a chat. Left out: none, and no buttons are shown. */
   readonly actions?: ChatActions;
-  /** The series behind alerts, for channels that draw it. Left out: nothing is drawn. */
+  /** The series behind alerts, for charts. Left out: no charts. */
   readonly charts?: Charts;
-  /** The environment of programs of command channels see (`programEnvironment`). Default: nothing. */
+  /** The environment of programs of command channels (`programEnvironment`). Default: empty. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** For a rota: its plan as it is now, and the channels of people by name. */
+  /** For a rota: its current plan, and the people's channels by name. */
   readonly rota?: {
     readonly plan: (name: string) => RotaPlan;
     readonly people: ReadonlyMap<string, Channel>;
@@ -168,8 +169,8 @@ export interface ChannelDeps {
 }
 
 /**
- * Makes all channels of a configuration. A rota among them sends by the others.
- * @param plan of a rota by its name, as it is now
+ * Creates all channels of a configuration. Rotas are created last, since they send by the others.
+ * @param plan returns the current plan of a rota by name
  */
 export function createChannels(
   settings: Readonly<Record<string, ChannelSettings>>,
@@ -181,41 +182,41 @@ export function createChannels(
   const rota = { plan, people: channels };
   const all = Object.entries(settings);
   const rotas = new Set(all.flatMap(([name, { type }]) => (type === "rota" ? [name] : [])));
-  const made = (isRota: boolean) => {
+  const createAll = (isRota: boolean) => {
     for (const [name, one] of all) {
       if (rotas.has(name) !== isRota) continue;
-      const actions = deps.actions && actionsOf(name, rotas, deps.actions);
+      const actions = deps.actions && actionsForPerson(name, rotas, deps.actions);
       channels.set(name, create(name, one, { ...deps, rota, ...(actions ? { actions } : {}) }));
     }
   };
-  made(false);
-  made(true);
+  createAll(false);
+  createAll(true);
   // In the order of the configuration.
   return new Map(Object.keys(settings).map((name) => [name, channels.get(name)!]));
 }
 
-/** @returns the channel, not started. It opens nothing before `start`, `probe` or `send`. */
+/** @returns the channel, not started. It opens no connection before `start`, `probe` or `send`. */
 export function createChannel(name: string, settings: ChannelSettings, deps: ChannelDeps): Channel {
   const { clock, random, out, json = false, log = silentLog, timezone = "UTC", mention } = deps;
   const commandLine = deps.commandLine ?? plainCommandLine;
-  const told = { timezone, commandLine };
+  const renderOptions = { timezone, commandLine };
   switch (settings.type) {
     case "webhook":
-      return createWebhook(name, settings, { ...told, clock });
+      return createWebhook(name, settings, { ...renderOptions, clock });
     case "slack":
-      return createSlack(name, settings, { ...told, clock, log, actions: deps.actions });
+      return createSlack(name, settings, { ...renderOptions, clock, log, actions: deps.actions });
     case "telegram":
-      return createTelegram(name, settings, { ...told, clock, log, actions: deps.actions });
+      return createTelegram(name, settings, { ...renderOptions, clock, log, actions: deps.actions });
     case "ntfy":
-      return createNtfy(name, settings, told);
+      return createNtfy(name, settings, renderOptions);
     case "pagerduty":
-      return createPagerduty(name, settings, told);
+      return createPagerduty(name, settings, renderOptions);
     case "pushover":
-      return createPushover(name, settings, { ...told, clock, log, actions: deps.actions });
+      return createPushover(name, settings, { ...renderOptions, clock, log, actions: deps.actions });
     case "alertmanager":
-      return createAlertmanager(name, settings, told);
+      return createAlertmanager(name, settings, renderOptions);
     case "command":
-      return createCommand(name, settings, { ...told, environment: deps.environment ?? {} });
+      return createCommand(name, settings, { ...renderOptions, environment: deps.environment ?? {} });
     case "rota": {
       const { rota } = deps;
       if (rota === undefined) throw new Error(`the rota ${name} has no channels to send by`);
@@ -235,7 +236,7 @@ export function createChannel(name: string, settings: ChannelSettings, deps: Cha
   }
 }
 
-/** The part of the daemon's environment that programs of a channel may see: where programs and the user's files are. */
+/** The part of the daemon's environment that programs of command channels see: paths, home, language and time zone. */
 export function programEnvironment(
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {

@@ -1,13 +1,16 @@
-/** A message in words, before a channel's own markup. */
+/** A message as text, before a channel's markup. */
 
 import type { Severity } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { WordedText } from "../domain/template-data.ts";
 
-/** The meaning of a colour: three severities, good news, over without being good news or beside something critical, a test. */
+/**
+ * The meaning of a colour: the three severities; good news; ended but not good news (or beside something critical); a
+ * test.
+ */
 export type Tone = Severity | "good" | "over" | "test";
 
-/** One alert change, in words. All text is free of control characters; no channel's markup is escaped yet. */
+/** One alert change as text, without control characters. Channel markup is not escaped yet. */
 export interface Block {
   readonly alertId: number;
   /** The rule's name. */
@@ -15,46 +18,46 @@ export interface Block {
   readonly tone: Tone;
   /** `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
   readonly lead: string;
-  /** The summary, on one line. */
+  /** The summary, in one line. */
   readonly what: string;
-  /** Figures by name, and the rule's own description, which may be empty. */
+  /** Figures by name. The rule's own description may be empty. */
   readonly figures: readonly (readonly [string, string])[];
   readonly description: string;
-  /** Sentences about the times and the age of the data. */
+  /** Sentences about times and the age of the data. */
   readonly fresh: readonly string[];
-  /** Sentences about reminders and who stops them; where it is over, about its ending, above the figures. */
+  /** Sentences about reminders and how to stop them. For an ended alert: about its ending, shown above the figures. */
   readonly now: readonly string[];
   readonly isOver: boolean;
-  /** An address that is safe to link, or null. */
+  /** A URL that is safe to link, or null. */
   readonly runbook: string | null;
   /**
-   * The user's own words, of a template. `what` and `description` hold them as plain text; with a body of their own nobody prints
-   * figures, times and what now beside it. Left out: none.
+   * Text of the user's template. `what` and `description` hold the same as plain text. With an own body, figures, times
+   * and `now` are not printed. Left out: no template.
    */
   readonly own?: {
     readonly title?: WordedText;
     readonly body?: WordedText;
-    /** The title says itself what leads. */
+    /** The title contains the lead. */
     readonly bare: boolean;
   };
 }
 
-/** A heading and rows of a name and its value; a row with an empty value is a sentence. */
+/** A heading and rows of name and value. A row with an empty value is a sentence. */
 export type Section = NonNullable<Message["content"]["sections"]>[number];
 
 export interface Rendering {
   readonly tone: Tone;
-  /** The message in one line. */
+  /** The message in one line, such as `FIRING critical: SUMMARY`. */
   readonly headline: string;
-  /** Notes about the message as a whole: that it is a test, that it is late. */
+  /** Notes about the whole message, for example that it is a test or late. */
   readonly notes: readonly string[];
   readonly blocks: readonly Block[];
-  /** The number of blocks, from the first on, that are shown in full; the others have a line each. */
+  /** Number of blocks shown in full, from the first; the others have one line each. */
   readonly inFull: number;
   /** Tables of a digest; empty in any other message. */
   readonly sections: readonly Section[];
-  /** The other alerts that fire, a line each, those whose condition no longer holds last; empty where nothing does. */
+  /** The other firing alerts, one line each, those whose condition no longer holds last. Empty if there are none. */
   readonly standing: readonly string[];
-  /** Sender and message id; by the latter a channel finds the message again. */
+  /** Sender and message id. A channel finds the message again by its id. */
   readonly footer: string;
 }

@@ -1,7 +1,6 @@
 /**
- * Templates of one channel: the user's own words for what it is told. They are applied when a message is sealed, so that every
- * attempt sends the same, and a channel prints them like what stands there without any. What goes wrong with one leaves the
- * usual words: an alert is never held up by its wording.
+ * Message templates of one channel. They are applied when a message is finalized, so every attempt sends the same text.
+ * If a template fails, the default text is used: a template never holds back an alert.
  */
 import type { AlertChange } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
@@ -16,10 +15,7 @@ import { figureLines } from "./lines.ts";
 import { type RenderOptions, render } from "./message.ts";
 import type { Block } from "./rendering.ts";
 
-/**
- * The steps for which templates may be written: the steps in an alert's life, an event, and the one ending that is good
- * news.
- */
+/** The steps for which templates may be written: the steps of an alert, an event, and recovery as the one good ending. */
 export const templateKinds = [
   "event",
   "fired",
@@ -37,36 +33,36 @@ export type TemplateKind = (typeof templateKinds)[number];
 
 export interface TextTemplate {
   readonly text: string;
-  /** It prints itself what leads. */
+  /** The template prints the lead itself. */
   readonly leads: boolean;
   words(data: TemplateData): WordedText;
 }
 
-/** Left out: the usual words. */
+/** Left out: the default text. */
 export interface Texts {
-  /** In place of the summary, one line. */
+  /** Replaces the summary, one line. */
   readonly title?: TextTemplate;
-  /** In place of description, figures, times and what to do. */
+  /** Replaces description, figures, times and acknowledgement. */
   readonly body?: TextTemplate;
 }
 
 export interface ChannelTemplates {
   readonly all: Texts;
-  /** Before those of `all`. */
+  /** Take precedence over `all`. */
   readonly byKind: { readonly [kind in TemplateKind]?: Texts };
 }
 
-/** The templates for a change. */
+/** Returns the template kind of a change. */
 export function templateKindOf({ kind, alert }: AlertChange): TemplateKind {
   if (kind === "ended") return alert.ending === "recovered" ? "resolved" : "ended";
   return kind === "fired" && alert.event ? "event" : kind;
 }
 
 /**
- * The message in the words of the channel's templates, to be sealed so.
- * @param onFault told of a template that failed; for people
+ * Returns the message with the texts of the channel's templates, to be finalized.
+ * @param onFault receives the error of a template that failed; for people
  */
-export function worded(
+export function applyTemplates(
   message: Message,
   templates: ChannelTemplates | undefined,
   options: RenderOptions,
@@ -81,19 +77,19 @@ export function worded(
     const body = own?.body ?? templates.all.body;
     if (title === undefined && body === undefined) return item;
     const data = dataOf(message, item, blocks[index]!);
-    const said = (template: TextTemplate | undefined, what: string): WordedText | undefined => {
+    const wordsFrom = (template: TextTemplate | undefined, what: string): WordedText | undefined => {
       try {
         const words = template?.words(data) ?? [];
-        // Nothing, or nothing but dashes where nothing is known, tells nobody anything.
+        // An empty text, or one of dashes for unknown values only, is not used.
         return /[^\s–]/.test(flat(words)) ? words : undefined;
       } catch (error) {
         onFault(`the ${what} of ${kind}: ${error instanceof Error ? error.message : String(error)}`);
         return undefined;
       }
     };
-    const words = said(title, "title");
-    const text = said(body, "body");
-    // What is written for one kind says it in its own words. A drill is always called one.
+    const words = wordsFrom(title, "title");
+    const text = wordsFrom(body, "body");
+    // A template for one kind contains the lead in its own words. A drill always shows its lead.
     const bare = (own?.title !== undefined || title?.leads === true) && item.change.alert.drill !== true;
     return {
       ...item,
@@ -112,7 +108,7 @@ function dataOf(message: Message, { change }: MessageItem, block: Block): Templa
     atMs: message.sealedAtMs,
     facts: {
       ...change.facts,
-      alert: known({
+      alert: withoutNulls({
         id: String(alert.id),
         rule: alert.rule,
         subject: alert.subject,
@@ -145,7 +141,7 @@ function dataOf(message: Message, { change }: MessageItem, block: Block): Templa
         dataAge: Math.max(0, atMs - alert.dataAtMs),
         lasted: alert.event ? null : Math.max(0, until - alert.firedAtMs),
       }),
-      message: known({
+      message: withoutNulls({
         id: message.id,
         sender: content.sender,
         severity: content.severity,
@@ -156,7 +152,7 @@ function dataOf(message: Message, { change }: MessageItem, block: Block): Templa
   };
 }
 
-function known(values: Readonly<Record<string, TemplateValue | null>>): TemplateFacts[string] {
+function withoutNulls(values: Readonly<Record<string, TemplateValue | null>>): TemplateFacts[string] {
   return Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, TemplateValue] => entry[1] !== null),
   );

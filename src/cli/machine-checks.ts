@@ -28,14 +28,14 @@ export type DatabaseState = "there" | "new" | "newFolder";
 export const answerWithinMs = 3_000;
 
 export async function examine({ settings, problemAt }: Loaded): Promise<Machine> {
-  const { askDaemon, maxPathBytes, tryAddress, whyForeign } = await import("../web/index.ts");
+  const { askDaemon, maxPathBytes, tryAddress, foreignReason } = await import("../web/index.ts");
   const { history, dashboard } = settings;
   const found = examineDatabase(history.path);
   const socketPath = `${history.path}.sock`;
   const problems: ConfigProblem[] = [];
   const wrong = (message: string) => void problems.push(problemAt(["history", "path"], message));
   if (typeof found !== "string") wrong(found.wrong);
-  else await examineOwners(history.path, whyForeign, wrong);
+  else await examineOwners(history.path, foreignReason, wrong);
   const bytes = Buffer.byteLength(socketPath);
   if (bytes > maxPathBytes)
     wrong(
@@ -67,7 +67,7 @@ export async function examine({ settings, problemAt }: Loaded): Promise<Machine>
  */
 async function examineOwners(
   file: string,
-  whyForeign: (path: string) => string | null,
+  foreignReason: (path: string) => string | null,
   wrong: (message: string) => void,
 ): Promise<void> {
   const { refuseShared, HistoryError } = await import("../history/index.ts");
@@ -77,7 +77,7 @@ async function examineOwners(
     if (!(error instanceof HistoryError)) throw error;
     return wrong(error.message);
   }
-  const foreign = whyForeign(`${file}.sock`);
+  const foreign = foreignReason(`${file}.sock`);
   if (foreign !== null)
     wrong(
       `${file}.sock ${foreign}: have it removed (rm ${shellWord(`${file}.sock`)}), or choose another path`,

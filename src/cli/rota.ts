@@ -1,6 +1,13 @@
 /** `perpwatch rota`: the people on duty by the configured rotas, now and next. The daemon is not needed. */
 import type { Command } from "commander";
-import { addressee, faultsOf, onDuty, type Piece, piecesOf, type RotaPlan } from "../channels/rota/plan.ts";
+import {
+  addressee,
+  type DutyPeriod,
+  dutyPeriods,
+  onDuty,
+  planFaults,
+  type RotaPlan,
+} from "../channels/rota/plan.ts";
 import { faultText, formatShiftTime } from "../channels/rota/shift-text.ts";
 import type { ConfigProblem } from "../daemon/settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "./command.ts";
@@ -47,7 +54,7 @@ async function run(cli: Cli, name: string | undefined, options: CommonOptions): 
       toMs === nowMs + aheadMs ? "" : formatShiftTime(toMs, timezone),
     ]);
     print(cli, table(["on duty", "from", "to"], rows, paint));
-    for (const fault of faultsOf(plan, nowMs)) print(cli, paint("red", faultText(fault, timezone)));
+    for (const fault of planFaults(plan, nowMs)) print(cli, paint("red", faultText(fault, timezone)));
   }
 }
 
@@ -58,8 +65,8 @@ function nowText(plan: RotaPlan, nowMs: number): string {
     : `${person} is on duty`;
 }
 
-function turnsOf(plan: RotaPlan, nowMs: number): readonly Piece[] {
-  return piecesOf(plan, nowMs, nowMs + aheadMs).slice(0, maxTurns);
+function turnsOf(plan: RotaPlan, nowMs: number): readonly DutyPeriod[] {
+  return dutyPeriods(plan, nowMs, nowMs + aheadMs).slice(0, maxTurns);
 }
 
 function asJson(name: string, plan: RotaPlan, nowMs: number) {
@@ -73,7 +80,7 @@ function asJson(name: string, plan: RotaPlan, nowMs: number) {
       from: iso(fromMs),
       to: iso(toMs),
     })),
-    faults: faultsOf(plan, nowMs).map(({ people, fromMs, toMs }) => ({
+    faults: planFaults(plan, nowMs).map(({ people, fromMs, toMs }) => ({
       ...{ kind: people.length === 0 ? "gap" : "overlap", people, from: iso(fromMs), to: iso(toMs) },
     })),
   };
@@ -84,6 +91,6 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 /** Gaps and overlaps of the rotas within the next 30 days, each at the place of its rota. */
 export function rotaProblems({ settings, problemAt }: Loaded, nowMs: number): readonly ConfigProblem[] {
   return Object.entries(settings.rotas).flatMap(([name, plan]) =>
-    faultsOf(plan, nowMs).map((fault) => problemAt(["channels", name], faultText(fault, plan.timezone))),
+    planFaults(plan, nowMs).map((fault) => problemAt(["channels", name], faultText(fault, plan.timezone))),
   );
 }

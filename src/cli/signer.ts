@@ -98,8 +98,8 @@ async function signer(cli: Cli, options: SignerOptions): Promise<void> {
         warn(`SIGHUP: ${options.config} is not loaded: ${error instanceof Error ? error.message : error}`),
     );
   });
-  const { room } = await import("../signer/connection-limit.ts");
-  const admit = room(() => clock.elapsedMs());
+  const { connectionLimit } = await import("../signer/connection-limit.ts");
+  const admit = connectionLimit(() => clock.elapsedMs());
   await listen(
     path,
     (stream) => {

@@ -67,7 +67,7 @@ export interface Signing {
 }
 
 /** Time limit that includes the question for a passphrase (passphrase.ts). */
-const readWithinMs = 90_000;
+const readTimeoutMs = 90_000;
 /** A separate signer has asked for it at its start. */
 const separateWithinMs = 10_000;
 const retryMs = 500;
@@ -94,7 +94,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
     connect: socket === null ? () => startSigner(cli, config, words, onLine) : () => connectTo(socket),
     ...{
       clock,
-      readWithinMs: socket === null ? readWithinMs : separateWithinMs,
+      readTimeoutMs: socket === null ? readTimeoutMs : separateWithinMs,
       mayBeOlder: socket !== null,
     },
     onOlder: (what) => (onLine ? onLine(what, true) : hint(cli, `warning: ${what}`)),
@@ -106,7 +106,7 @@ export async function openSigning(cli: Cli, file: string, options: SigningOption
       ? null
       : new SignerClient({
           connect: () => startSigner(cli, config, ["--fee-payer", path.resolve(payerFile)], onLine),
-          ...{ clock, readWithinMs },
+          ...{ clock, readTimeoutMs },
         });
   let isReached = false;
   const lookForKeys = async (): Promise<Keys> => {

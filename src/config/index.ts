@@ -1,4 +1,7 @@
-/** The door of this room: config.yaml → values checked by schemas that others hand in, or every mistake in it. */
+/**
+ * Public interface of this folder: reads config.yaml into values checked by injected schemas, or reports every mistake
+ * in it.
+ */
 
 export { readTextFile, type TextFile, type TextFileLimits } from "../files/index.ts";
 export { durationSetting } from "./duration.ts";

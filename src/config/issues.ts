@@ -1,6 +1,6 @@
 /**
- * Translates a schema's issues into sentences for people: where, what was found, what is allowed. The schemas' own standard
- * texts are not used: they speak of objects and strings, and leave out what was found.
+ * Translates a schema's issues into sentences: the place, the value found, and the allowed values. zod's standard texts
+ * are not used, because they speak of objects and strings and omit the value found.
  */
 import { z } from "zod";
 import { nearestName } from "../domain/nearest.ts";
@@ -10,23 +10,24 @@ export type Path = readonly (string | number)[];
 
 export interface Mistake {
   readonly path: Path;
-  /** The key itself is meant, not its value. */
+  /** True if the mistake is in the key, not its value. */
   readonly atKey: boolean;
   readonly message: string;
   readonly allowed: readonly string[];
   readonly nearest: string | null;
-  /** Holds words of a schema, which may repeat what it was given. */
+  /** True if the message contains text of a schema, which may repeat the input. */
   readonly foreign: boolean;
 }
 
 type Issue = z.core.$ZodIssue;
 
-/** The keys that a mapping would have allowed, by the list of those that it refused. */
+/** The allowed keys of a mapping, by zod's list of its refused keys. */
 const allowedKeys = new WeakMap<object, readonly string[]>();
 
 /**
- * Parses with standard texts switched off (an empty message means "in our words") and the allowed keys noted. The
- * setting is zod's global one, for as long as this call takes: schemas that parse inside a transform see no other.
+ * Parses with standard texts turned off (an empty message stands for our own text), and records the allowed keys. The
+ * setting is zod's global one; it is restored after the call, and also applies to schemas that parse inside a
+ * transform.
  */
 export function parseQuietly<T>(
   schema: z.ZodType<T>,
@@ -49,7 +50,7 @@ export function parseQuietly<T>(
   }
 }
 
-/** The paths at which another reading of a scalar may be what a schema wants. */
+/** Returns the paths at which a schema may expect the other type of a scalar. */
 export function misreadPaths(issues: readonly Issue[]): Path[] {
   return issues.flatMap((issue) => {
     const path = pathOf(issue);
@@ -57,13 +58,13 @@ export function misreadPaths(issues: readonly Issue[]): Path[] {
       const inner = issue.errors.flatMap((branch) => misreadPaths(branch));
       return [path, ...inner.map((below) => [...path, ...below])];
     }
-    // A fraction where a whole number belongs is a number, whatever else it could be read as.
+    // A fraction in place of a whole number is a number, and has no other type.
     if (issue.code === "invalid_type" && issue.expected === "int") return [];
     return issue.code === "invalid_type" || issue.code === "invalid_value" ? [path] : [];
   });
 }
 
-/** @param at the entry at a path below the one that was parsed, undefined where nothing stands */
+/** @param at returns the entry at a path below the parsed one; undefined: there is none */
 export function mistakesOf(issues: readonly Issue[], at: (path: Path) => Entry | undefined): Mistake[] {
   return issues.flatMap((issue) => mistakeOf(issue, [], at));
 }
@@ -100,10 +101,14 @@ function mistakeOf(issue: Issue, base: Path, at: (path: Path) => Entry | undefin
     return [{ ...common, message: `missing: ${wish}`, foreign: !own }];
   }
   if (own) return [{ ...common, message: `expected ${expected}, found ${foundOf(entry)}`, foreign: false }];
-  // Some schemas say themselves what they found.
-  const told = /\bfound\b|\bis no\b/.test(issue.message) || entry.kind !== "scalar";
+  // Some schemas state the found value themselves.
+  const statesFound = /\bfound\b|\bis no\b/.test(issue.message) || entry.kind !== "scalar";
   return [
-    { ...common, message: told ? issue.message : `${issue.message}, found ${foundOf(entry)}`, foreign: true },
+    {
+      ...common,
+      message: statesFound ? issue.message : `${issue.message}, found ${foundOf(entry)}`,
+      foreign: true,
+    },
   ];
 }
 
@@ -111,17 +116,17 @@ function pathOf(issue: Issue): Path {
   return issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
 }
 
-/** The one way of several that the value took and in which it went wrong deeper down; null when it took none. */
+/** Selects the branch of a union that matches the value but for mistakes deeper in it; null if none does. */
 function bestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | null {
-  // Whatever is wrong with the value as a whole says that it was meant in another way.
-  const taken = branches.filter((issues) => issues.length > 0 && !issues.some(isWholly));
-  return taken.reduce<readonly Issue[] | null>(
+  // An issue of the value as a whole shows that another branch was meant.
+  const matching = branches.filter((issues) => issues.length > 0 && !issues.some(isOfWholeValue));
+  return matching.reduce<readonly Issue[] | null>(
     (best, issues) => (best === null || issues.length < best.length ? issues : best),
     null,
   );
 }
 
-function isWholly({ path, code }: Issue): boolean {
+function isOfWholeValue({ path, code }: Issue): boolean {
   return path.length === 0 && code !== "unrecognized_keys" && code !== "too_small" && code !== "too_big";
 }
 
@@ -151,9 +156,17 @@ function expectedOf(issue: Issue): string {
       return orList([...new Set(words)]);
     }
     case "too_small":
-      return sized(issue.origin, issue.inclusive === false ? "more than" : "at least", Number(issue.minimum));
+      return sizeText(
+        issue.origin,
+        issue.inclusive === false ? "more than" : "at least",
+        Number(issue.minimum),
+      );
     case "too_big":
-      return sized(issue.origin, issue.inclusive === false ? "less than" : "at most", Number(issue.maximum));
+      return sizeText(
+        issue.origin,
+        issue.inclusive === false ? "less than" : "at most",
+        Number(issue.maximum),
+      );
     case "invalid_format":
       return issue.format === "url"
         ? "a URL such as https://example.org"
@@ -165,7 +178,7 @@ function expectedOf(issue: Issue): string {
   }
 }
 
-function sized(origin: string, bound: string, size: number): string {
+function sizeText(origin: string, bound: string, size: number): string {
   if (origin === "array") return `a list with ${bound} ${size} ${size === 1 ? "entry" : "entries"}`;
   if (origin === "string") return `a text with ${bound} ${size} ${size === 1 ? "character" : "characters"}`;
   return `${bound} ${size}`;
@@ -177,7 +190,7 @@ function orList(words: readonly string[]): string {
 
 const maxQuote = 40;
 
-/** The text found there, as far as it may be repeated. */
+/** Describes the value found, as far as it may be repeated. */
 export function foundOf(entry: Entry): string {
   switch (entry.kind) {
     case "mapping":
@@ -196,7 +209,7 @@ export function foundOf(entry: Entry): string {
   }
 }
 
-/** An address as far as its host: what comes before and after that may be a password or a key. */
+/** A URL up to its host. Its other parts may be a password or a key. */
 function shownAddress(text: string): string {
   if (!/^(https?|wss?):/i.test(text) || !URL.canParse(text)) return "an address that is not shown";
   const { protocol, host, username, password, pathname, search, hash } = new URL(text);

@@ -1,6 +1,6 @@
 /**
- * YAML text → values that know where they stand. Only what a configuration needs: mappings with text keys, lists, and
- * scalars. No aliases (so nothing can grow beyond its text), no tags of one's own, no second document.
+ * Parses YAML to a tree whose values have their positions. Supports what a configuration needs: mappings with text
+ * keys, lists, and scalars. Aliases (which could expand without limit), custom tags and further documents are refused.
  */
 import { type ErrorCode, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
 import { nearestName } from "../domain/nearest.ts";
@@ -13,17 +13,17 @@ export interface ScalarEntry {
   readonly kind: "scalar";
   /** Offset in the text. */
   readonly at: number;
-  /** The end of the text; left out: it does not stand there like this. */
+  /** End offset; left out: the value does not occur literally in the text. */
   readonly end?: number;
   readonly value: ScalarValue;
   /**
-   * The same scalar read the other way: `007` is a number and the text "007", a variable that holds 587 is a text and
-   * the number. Who expects the other takes it.
+   * The scalar as the other type: `007` is a number and the text "007"; a variable that holds 587 is a text and the
+   * number. A schema that expects the other type uses it.
    */
   readonly other: ScalarValue | undefined;
-  /** Came from the environment or a secret's file, or stands where secrets stand: never repeated. */
+  /** From the environment or a secret file, or in a place for secrets: never shown. */
   readonly hidden: boolean;
-  /** Could not be made out, which is told already. */
+  /** Invalid; reported already. */
   readonly broken: boolean;
 }
 
@@ -41,26 +41,26 @@ export interface ListEntry {
 
 export type Entry = ScalarEntry | MappingEntry | ListEntry;
 
-export interface TreeTrouble {
+export interface TreeProblem {
   readonly at: number;
   readonly message: string;
   readonly nearest?: string | null;
-  /** The section in which it stands; left out: none. */
+  /** Top-level key above it; left out: none. */
   readonly section?: string;
 }
 
 export interface Tree {
-  /** Null when the text is empty or cannot be parsed. */
+  /** Null if the text is empty or cannot be parsed. */
   readonly root: Entry | null;
-  readonly troubles: readonly TreeTrouble[];
-  /** Texts that may not be repeated to anybody. */
+  readonly troubles: readonly TreeProblem[];
+  /** Texts that must not be shown. */
   readonly hidden: readonly string[];
-  /** True if the text had any YAML content. */
+  /** True if the text has no YAML content. */
   readonly empty: boolean;
 }
 
-/** The parser's own words may quote a line, and a line may hold a secret. */
-const syntax: Readonly<Partial<Record<ErrorCode, string>>> = {
+/** Messages by the parser's error code. The parser's own messages may quote a line, which may contain a secret. */
+const syntaxMessages: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_ALIAS: "an alias (*name) is not taken: write the value out, or put it in quotes",
   BAD_DQ_ESCAPE: "a \\ inside \"…\" begins an escape that YAML does not know: use '…'",
   BAD_INDENT:
@@ -79,21 +79,24 @@ const syntax: Readonly<Partial<Record<ErrorCode, string>>> = {
   TAG_RESOLVE_FAILED: "a tag (!name) is not taken",
 };
 
-/** The parser has one code for all that may be missing; what it says then is always the same, and quotes nothing. */
-function missing(message: string): string {
+/**
+ * Message for MISSING_CHAR. The parser uses this code for everything that may be missing; its messages are constant and
+ * quote nothing.
+ */
+function missingPartMessage(message: string): string {
   if (message === "Sequence item without - indicator")
     return "this line is indented otherwise than what it belongs to: a list's items begin with - in one column, their keys stand in another";
   if (message.startsWith("Missing closing")) return "a closing quote is missing before here";
-  return syntax.MISSING_CHAR!;
+  return syntaxMessages.MISSING_CHAR!;
 }
 
-const deepest = 50;
+const maxDepth = 50;
 
 export function parseTree(text: string, env: Environment): Tree {
-  const troubles: TreeTrouble[] = [];
+  const troubles: TreeProblem[] = [];
   const hidden: string[] = [];
   const none = (empty: boolean) => ({ root: null, troubles, hidden, empty });
-  // \p{Cc} are the control characters; tabs and line ends are text.
+  // \p{Cc} are the control characters; tabs and line ends are permitted.
   const control = /(?![\t\n\r])\p{Cc}|[\uE000-\uE002]/u.exec(text);
   if (control !== null) {
     troubles.push({
@@ -111,20 +114,23 @@ export function parseTree(text: string, env: Environment): Tree {
     }
     const seen = new Set<number>();
     for (const { code, pos, message } of [...document.errors, ...document.warnings]) {
-      const told = code === "MISSING_CHAR" ? missing(message) : (syntax[code] ?? "this is no valid YAML");
-      if (!seen.has(pos[0])) troubles.push({ at: pos[0], message: told });
+      const shownText =
+        code === "MISSING_CHAR"
+          ? missingPartMessage(message)
+          : (syntaxMessages[code] ?? "this is no valid YAML");
+      if (!seen.has(pos[0])) troubles.push({ at: pos[0], message: shownText });
       seen.add(pos[0]);
     }
     if (troubles.length > 0) return none(false);
     contents = document.contents;
   } catch {
-    // The parser gave up in a way of its own; its words may quote the text.
+    // The parser threw; its message may quote the text.
     troubles.push({ at: 0, message: "the file cannot be read as YAML" });
     return none(false);
   }
   const empty = contents === null || (isScalar(contents) && contents.value === null);
   if (empty) return none(true);
-  const trouble = (one: TreeTrouble) => void troubles.push(one);
+  const trouble = (one: TreeProblem) => void troubles.push(one);
   const root = entryOf(contents as Node, 0, { env, hidden, trouble }, 0);
   return { root, troubles, hidden, empty: false };
 }
@@ -132,7 +138,7 @@ export function parseTree(text: string, env: Environment): Tree {
 interface Reading {
   readonly env: Environment;
   readonly hidden: string[];
-  readonly trouble: (one: TreeTrouble) => void;
+  readonly trouble: (one: TreeProblem) => void;
 }
 
 function entryOf(node: Node | null, fallbackAt: number, reading: Reading, depth: number): Entry {
@@ -146,12 +152,12 @@ function entryOf(node: Node | null, fallbackAt: number, reading: Reading, depth:
     broken: false,
   };
   if (node === null) return nothing;
-  if (depth > deepest) {
-    reading.trouble({ at, message: `this is nested more than ${deepest} levels deep` });
+  if (depth > maxDepth) {
+    reading.trouble({ at, message: `this is nested more than ${maxDepth} levels deep` });
     return nothing;
   }
   if (isAlias(node)) {
-    reading.trouble({ at, message: syntax.BAD_ALIAS! });
+    reading.trouble({ at, message: syntaxMessages.BAD_ALIAS! });
     return nothing;
   }
   if (isScalar(node)) return scalarOf(node, at, fallbackAt, reading);
@@ -173,7 +179,7 @@ function entryOf(node: Node | null, fallbackAt: number, reading: Reading, depth:
       reading.trouble({ at: keyAt, message: `the key ${shownKey(name)} stands here for the second time` });
       continue;
     }
-    const trouble = (one: TreeTrouble) => reading.trouble({ ...one, section: name });
+    const trouble = (one: TreeProblem) => reading.trouble({ ...one, section: name });
     const inside = depth === 0 ? { ...reading, trouble } : reading;
     entries.set(name, { keyAt, entry: entryOf(pair.value as Node | null, keyAt, inside, depth + 1) });
   }
@@ -181,7 +187,7 @@ function entryOf(node: Node | null, fallbackAt: number, reading: Reading, depth:
 }
 
 function keyName(key: Node | null): string | { readonly wrong: string } {
-  if (isAlias(key)) return { wrong: syntax.BAD_ALIAS! };
+  if (isAlias(key)) return { wrong: syntaxMessages.BAD_ALIAS! };
   if (!isScalar(key)) return { wrong: "a key has to be a name" };
   const name = typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
   if (hasMarks(name)) return { wrong: "a variable is taken in values only, not in keys" };
@@ -223,25 +229,25 @@ function scalarOf(node: Scalar, at: number, fallbackAt: number, reading: Reading
   }
   for (const hidden of values) reading.hidden.push(hidden);
   if (values.length > 0) reading.hidden.push(text);
-  const other = whole && node.type === "PLAIN" ? typed(text) : undefined;
+  const other = whole && node.type === "PLAIN" ? plainScalar(text) : undefined;
   const broken = unset.length + badNames.length > 0;
   return { kind: "scalar", at, value: text, other, hidden: values.length > 0, broken };
 }
 
-/** The value that YAML would have made of a plain text that is a number, true or false. */
-function typed(text: string): number | boolean | undefined {
+/** The number or boolean that YAML would make of a plain text; undefined: neither. */
+function plainScalar(text: string): number | boolean | undefined {
   if (text === "true" || text === "false") return text === "true";
   if (!/^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(text)) return undefined;
   const number = Number(text);
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** A key that is repeated to people; one that is no name may be a secret with its space missing. */
+/** A key for messages. A key that is not a name is not shown; it may be a secret with a missing space. */
 export function shownKey(key: string): string {
   return /^[A-Za-z0-9_./-]{1,40}$/.test(key) ? key : "(not shown)";
 }
 
-/** The values alone, as schemas take them. `swap` entries are read the other way. */
+/** Converts entries to plain values for schemas. Entries in `swap` have their other type. */
 export function plainValue(entry: Entry, swap: ReadonlySet<Entry>): unknown {
   switch (entry.kind) {
     case "scalar":

@@ -1,39 +1,41 @@
 /**
- * `${NAME}` takes an environment variable; `$${NAME}` stands for the text `${NAME}`.
+ * Substitutes environment variables: `${NAME}` is a variable, `$${NAME}` stands for the text `${NAME}`.
  *
- * Braces mean something else to YAML inside `{ … }`, so they are exchanged for marks of the same length before the file
- * is parsed, and looked up in the scalars afterwards. What a variable holds is therefore never parsed as YAML.
+ * Braces have a meaning in YAML inside `{ … }`, so they are replaced by marks of the same length before parsing, and
+ * resolved in the scalars afterwards. The value of a variable is therefore never parsed as YAML.
  */
 
-const open = "\uE000";
-const close = "\uE001";
-const literal = "\uE002";
+const openMark = "\uE000";
+const closeMark = "\uE001";
+const literalMark = "\uE002";
 const marks = /[\uE000-\uE002]/;
-const marked = /\uE002?\$\uE000([^\uE000-\uE002]*)\uE001/g;
-const wanted = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const markedVariable = /\uE002?\$\uE000([^\uE000-\uE002]*)\uE001/g;
+const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The file's text with its variables marked. Every character keeps its place. */
+/** Marks the variables in a file's text. Positions do not change. */
 export function markVariables(text: string): string {
   return text.replace(/\$?\$\{([^{}\r\n]*)\}/g, (whole, name: string) =>
-    whole.startsWith("$$") ? `${literal}$${open}${name}${close}` : `$${open}${name}${close}`,
+    whole.startsWith("$$")
+      ? `${literalMark}$${openMark}${name}${closeMark}`
+      : `$${openMark}${name}${closeMark}`,
   );
 }
 
-/** True if a text holds the marks themselves, which no text that a person writes does. */
+/** Returns true if a text contains marks. */
 export function hasMarks(text: string): boolean {
   return marks.test(text);
 }
 
 export interface Substituted {
   readonly text: string;
-  /** The values of the variables, for those who must not repeat it. */
+  /** Values of the variables, which must not be shown. */
   readonly values: readonly string[];
-  /** The whole text is one variable. */
+  /** True if the whole text is one variable. */
   readonly whole: boolean;
   readonly unset: readonly string[];
-  /** The texts between braces that are no names. */
+  /** Texts between braces that are not valid names. */
   readonly badNames: readonly string[];
 }
 
@@ -42,9 +44,9 @@ export function substitute(text: string, env: Environment): Substituted {
   const unset: string[] = [];
   const badNames: string[] = [];
   let whole = false;
-  const result = text.replace(marked, (match, name: string) => {
-    if (match.startsWith(literal)) return `\${${name}}`;
-    if (!wanted.test(name)) {
+  const result = text.replace(markedVariable, (match, name: string) => {
+    if (match.startsWith(literalMark)) return `\${${name}}`;
+    if (!variableName.test(name)) {
       badNames.push(name);
       return "";
     }

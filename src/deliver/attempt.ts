@@ -1,6 +1,6 @@
 /** One attempt to send a sealed message: what it replies to, and the answer within the channel's deadline. */
 import type { Entry } from "../alerts/pending/waiting.ts";
-import type { Channel, Outgoing, ProbeResult, SendResult, ToldBefore } from "../channels/channel.ts";
+import type { Channel, Outgoing, ProbeResult, SendResult, SentMessage } from "../channels/channel.ts";
 import type { Clock } from "../domain/clock.ts";
 import { firstOfIncident, type Message } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
@@ -110,7 +110,7 @@ export async function rootOf(
   entries: readonly Entry[],
   store: Pick<Store, "messages">,
   journal: Journal,
-): Promise<ToldBefore | undefined> {
+): Promise<SentMessage | undefined> {
   const id = message.content.incident?.id;
   const first = firstOfIncident(entries[0]?.item.groupKey ?? null);
   if (id === undefined || first === null) return undefined;
@@ -134,7 +134,7 @@ export async function formerRootOf(
   { inReplyTo, latest, around = [] }: Pick<Outgoing, "inReplyTo" | "latest" | "around">,
   store: Pick<Store, "messages">,
   journal: Journal,
-): Promise<ToldBefore | undefined> {
+): Promise<SentMessage | undefined> {
   if (message.content.incident !== undefined) return undefined;
   const ids = [inReplyTo, ...around, latest].flatMap((place) =>
     place?.message.alertIds.some((id) => message.alertIds.includes(id))
@@ -155,7 +155,7 @@ async function withAllSince(
   message: Message,
   store: Pick<Store, "messages">,
   journal: Journal,
-): Promise<ToldBefore | undefined> {
+): Promise<SentMessage | undefined> {
   try {
     const known = await knownOf(incident, root.sealedAtMs, store, journal);
     const alertIds = [...new Set(known.flatMap((one) => one.alertIds))];
@@ -190,7 +190,7 @@ async function knownOf(
 const maxAround = 50;
 
 /** The message as sent, with the edits since and the ends of its alerts, without which an edit would take these back. */
-function standing(receipt: string, known: readonly Message[]): ToldBefore {
+function standing(receipt: string, known: readonly Message[]): SentMessage {
   const sent = known.find((one) => one.receipt === receipt);
   const since = known.filter(
     (one) => one !== sent && (one.receipt === receipt || endsSome(one, sent!.alertIds)),

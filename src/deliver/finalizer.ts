@@ -66,7 +66,7 @@ export class Finalizer {
       }),
     );
     // A disk that takes nothing is not asked for pictures.
-    const draws = charts !== null && this.#options.channel.drawsSealed === true && !stuck;
+    const draws = charts !== null && this.#options.channel.drawsCharts === true && !stuck;
     const message = draws ? await withChart(plain, charts, { clock, log }) : plain;
     for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
     if (!stuck && (await journal.seal({ message, entries }))) {

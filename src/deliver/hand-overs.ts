@@ -6,7 +6,14 @@
  * A hand-over that passed while nobody ran is made up for at the start. A rota that is seen for the first time has none.
  */
 import { createHash } from "node:crypto";
-import { addressee, changesAtMs, faultsOf, onDuty, piecesOf, type RotaPlan } from "../channels/rota/plan.ts";
+import {
+  addressee,
+  dutyPeriods,
+  nextChangeMs,
+  onDuty,
+  planFaults,
+  type RotaPlan,
+} from "../channels/rota/plan.ts";
 import { faultText, formatShiftTime } from "../channels/rota/shift-text.ts";
 import { type Alert, severityRank } from "../domain/alert.ts";
 import { changes } from "../domain/changes.ts";
@@ -77,7 +84,7 @@ export class HandOvers {
   #warn(): void {
     const nowMs = this.#options.clock.nowMs();
     for (const [rota, plan] of Object.entries(this.#options.plans()))
-      for (const fault of faultsOf(plan, nowMs).slice(0, 1))
+      for (const fault of planFaults(plan, nowMs).slice(0, 1))
         this.#log.warn({ channel: rota }, `the rota ${rota}: ${faultText(fault, plan.timezone)}`);
   }
 
@@ -106,7 +113,7 @@ export class HandOvers {
   #nextMs(): number {
     const nowMs = this.#options.clock.nowMs();
     const plans = Object.values(this.#options.plans());
-    return Math.min(...plans.map((plan) => (changesAtMs(plan, nowMs) ?? nowMs + maxWaitMs) - nowMs));
+    return Math.min(...plans.map((plan) => (nextChangeMs(plan, nowMs) ?? nowMs + maxWaitMs) - nowMs));
   }
 
   async #handOver(): Promise<void> {
@@ -150,10 +157,10 @@ export class HandOvers {
 
   #content(rota: string, plan: RotaPlan, before: string, now: string, nowMs: number): MessageContent {
     const { timezone } = plan;
-    const [piece, ...later] = piecesOf(plan, nowMs, nowMs + searchMs);
+    const [period, ...later] = dutyPeriods(plan, nowMs, nowMs + searchMs);
     const next = later.find(({ people }) => people.length > 0);
     const time = (ms: number) => formatShiftTime(ms, timezone);
-    const until = later.length === 0 ? "" : ` until ${time(piece!.toMs)}`;
+    const until = later.length === 0 ? "" : ` until ${time(period!.toMs)}`;
     const planned =
       onDuty(plan, nowMs) === null ? `nobody by the plan${until}; messages go to ${now}` : now + until;
     const firing = [...this.#options.firing()].sort(

@@ -1,4 +1,4 @@
-/** Judges owner and mode of a file, folder or socket; pure. The system's answers are injected. */
+/** Checks owner and mode of a file, folder or socket. Pure; the system's answers are injected. */
 
 export interface Rights {
   readonly uid: number;
@@ -13,11 +13,11 @@ export interface User {
 }
 
 export interface Demand {
-  /** Holds a secret: others must not read it either. */
+  /** Contains a secret: others must not read it either. */
   readonly secret?: boolean;
-  /** A user who may own it, beside root and this user. */
+  /** A user who may own it, besides root and this user. */
   readonly owner?: number;
-  /** Nobody can write to its file system. */
+  /** Its file system is mounted read-only. */
   readonly readOnly?: boolean;
 }
 
@@ -32,11 +32,11 @@ const groupReads = 0o040;
 const everybodyReads = 0o004;
 const sticky = 0o1000;
 
-/** Returns the first reason not to trust a file; null where only this user and root can change it (and read it, if secret). */
+/** Returns the first fault of a file; null if only this user and root can change it (and read it, if secret). */
 export function faultOf(rights: Rights, user: User, demand: Demand = {}): Fault | null {
   const { uid, gid, mode } = rights;
-  // A read-only mount has the modes and owners of where it comes from: in a container of root's, the host's. A service that is not
-  // root's may see all disks read-only, and their owners change them meanwhile.
+  // A read-only mount keeps modes and owners of its source; in a container of root's these are the host's. A service of
+  // another user may see all disks read-only while their owners can still change them.
   const isFixed = demand.readOnly === true && (uid === 0 || user.uid === 0);
   if (!isFixed) {
     if (uid !== user.uid && uid !== 0 && uid !== demand.owner) return { kind: "owner" };
@@ -45,13 +45,16 @@ export function faultOf(rights: Rights, user: User, demand: Demand = {}): Fault 
   }
   if (demand.secret !== true) return null;
   if ((mode & everybodyReads) !== 0) return { kind: "readable", by: "everybody" };
-  // Root alone gives root's file to a group: that is how a service reads it.
+  // Only root can assign root's file to a group, which lets a service read it.
   if ((mode & groupReads) !== 0 && uid !== 0 && !user.isPrivate(gid))
     return { kind: "readable", by: "group" };
   return null;
 }
 
-/** Returns the reason why others can swap the files in a folder; null for /tmp, where each can swap only their own. */
+/**
+ * Returns the fault that lets others replace files in a folder; null for /tmp, where each user can replace only their
+ * own.
+ */
 export function folderFaultOf(rights: Rights, user: User, demand: Demand = {}): Fault | null {
   const mode = (rights.mode & sticky) === 0 ? rights.mode : rights.mode & ~(groupWrites | everybodyWrites);
   return faultOf({ ...rights, mode }, user, { ...demand, secret: false });
@@ -67,8 +70,8 @@ export interface AccountTexts {
 }
 
 /**
- * Returns true if a group has no member but the user and root. Where accounts also come from a directory service, the files
- * do not name all members: then only the user's own group, which has the user's number, and root's are private.
+ * Returns true if a group has no member besides the user and root. If accounts also come from a directory service, the
+ * files do not list all members; then only root's group and the user's own group (with the user's number) are private.
  */
 export function isPrivateGroup(gid: number, uid: number, { passwd, group, sources }: AccountTexts): boolean {
   const users = fieldsOf(passwd).map(([name = "", , id, primary]) => ({
@@ -81,7 +84,7 @@ export function isPrivateGroup(gid: number, uid: number, { passwd, group, source
     .filter(([, , id]) => id === String(gid))
     .flatMap(([, , , names = ""]) => names.split(",").filter((name) => name !== ""));
   if (members.some((name) => !own.includes(name) && name !== "root")) return false;
-  // System accounts such as sync and halt have root's group as theirs.
+  // System accounts such as sync and halt have root's group.
   if (gid === 0) return true;
   if (users.some((one) => one.gid === String(gid) && one.uid !== uid && one.uid !== 0)) return false;
   return gid === uid || !/^[ \t]*(passwd|group):.*\b(sss|ldap|winbind|nis|nisplus|hesiod)\b/m.test(sources);

@@ -1,4 +1,4 @@
-/** Reading the text files that people write: bounded, UTF-8, and with an answer for whatever may be wrong with them. */
+/** Reads text files of users: limited in size, UTF-8, with a message for each failure. */
 import fs from "node:fs";
 import path from "node:path";
 import { errorCode } from "../domain/error-code.ts";
@@ -6,79 +6,88 @@ import { distrust, distrustedWay } from "./trust.ts";
 
 export interface TextFileLimits {
   readonly largestBytes: number;
-  /** Holds a secret: refused when others can read it, too. */
+  /** Contains a secret: refused if others can read it. */
   readonly secret?: boolean;
-  /** Refused when others can change it, unless it is `anyones`: a file that is looked at and not obeyed. Default: ours. */
+  /** `ours`: refused if others can change it. `anyones`: accepted, for files that are only displayed. Default: ours. */
   readonly from?: "ours" | "anyones";
-  /** Another user than this one and root to whom it may belong: "any", where it is read for the sake of that user. */
+  /** Owner besides this user and root: "any", if the file is read on that user's behalf. */
   readonly owner?: "any";
 }
 
 export type TextFile =
   | {
       readonly text: string;
-      /** Returns the reason why a secret must not stand in it, as the end of a sentence that begins with the name; null: none. */
+      /**
+       * Returns the reason why the file must not contain a secret, as the end of a sentence that begins with its name;
+       * null: none.
+       */
       readonly exposed: () => string | null;
       readonly ownerUid: number;
     }
   | { readonly wrong: string };
 
-/** The system's own trees: devices, and files that do not end. Memory that programs share is none of them. */
+/** System trees: devices, and files without an end. Shared memory is not one of them. */
 const systemTree = /^\/(proc|sys|dev(?!\/shm\/))(\/|$)/;
 
-/** @returns the text without a byte order mark, or what is wrong, as the end of a sentence that begins with the name. */
+/** @returns the text without a byte order mark, or what is wrong, as the end of a sentence that begins with the name */
 export function readTextFile(name: string, limits: TextFileLimits): TextFile {
   let file: number;
   try {
-    if (isOfSystem(name)) return { wrong: "is no file of a disk: it belongs to the system" };
-    // A named pipe without a writer must not hold us here.
+    if (isInSystemTree(name)) return { wrong: "is no file of a disk: it belongs to the system" };
+    // Does not block on a named pipe without a writer.
     file = fs.openSync(name, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK | fs.constants.O_NOCTTY);
   } catch (error) {
-    return { wrong: whyNot(error) };
+    return { wrong: failureText(error) };
   }
   try {
     const stat = fs.fstatSync(file);
     if (stat.isDirectory()) return { wrong: "is a folder, not a file" };
     if (!stat.isFile()) return { wrong: "is not a regular file" };
-    const wish = {
+    const trustOptions = {
       ...(limits.secret === true && { secret: true }),
       ...(limits.owner === "any" && { owner: stat.uid }),
     };
     const distrusted =
-      limits.from === "anyones" ? null : (distrust(name, stat, wish) ?? distrustedWay(name, wish));
+      limits.from === "anyones"
+        ? null
+        : (distrust(name, stat, trustOptions) ?? distrustedWay(name, trustOptions));
     if (distrusted !== null) return { wrong: distrusted };
     const tooLarge = (bytes: number) => ({
       wrong: `is too large: ${sizeOf(bytes)}, at most ${sizeOf(limits.largestBytes)} are allowed`,
     });
     if (stat.size > limits.largestBytes) return tooLarge(stat.size);
-    const bytes = bytesOf(file, limits.largestBytes);
+    const bytes = readBytes(file, limits.largestBytes);
     try {
       if (bytes.length > limits.largestBytes) return tooLarge(bytes.length);
       const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-      return { text, exposed: () => distrust(name, stat, { ...wish, secret: true }), ownerUid: stat.uid };
+      return {
+        text,
+        exposed: () => distrust(name, stat, { ...trustOptions, secret: true }),
+        ownerUid: stat.uid,
+      };
     } catch {
       return { wrong: "is not UTF-8 text" };
     } finally {
       if (limits.secret === true) bytes.fill(0);
     }
   } catch (error) {
-    return { wrong: whyNot(error) };
+    return { wrong: failureText(error) };
   } finally {
     fs.closeSync(file);
   }
 }
 
-function isOfSystem(name: string): boolean {
+function isInSystemTree(name: string): boolean {
   try {
     return systemTree.test(fs.realpathSync(path.resolve(name)));
   } catch {
-    // A pipe has no path; opening it says what it is.
+    // A pipe has no path; opening it reports its type.
     return false;
   }
 }
 
-/** At most one byte more than may be read: a file can grow meanwhile. */
-function bytesOf(file: number, largest: number): Buffer {
+/** Reads at most one byte above the limit, since a file can grow meanwhile. */
+function readBytes(file: number, largest: number): Buffer {
   const parts: Buffer[] = [];
   let length = 0;
   while (length <= largest) {
@@ -97,7 +106,7 @@ function sizeOf(bytes: number): string {
   return bytes < 1_024 ? `${bytes} bytes` : `${Math.ceil(bytes / 1_024)} KiB`;
 }
 
-function whyNot(error: unknown): string {
+function failureText(error: unknown): string {
   const code = errorCode(error) ?? "unknown error";
   switch (code) {
     case "ENOENT":

@@ -1,29 +1,29 @@
 /**
- * Reasons not to trust what stands on this machine's disk: it belongs to another user, others can change it, or others can read
- * a secret in it. Each is the end of a sentence that begins with the path, with the command to type.
+ * Reasons not to trust a file on this machine: another user owns it, others can change it, or others can read a secret
+ * in it. Each reason is the end of a sentence that begins with the path, and contains the command that fixes it.
  */
 import fs from "node:fs";
 import path from "node:path";
 import { type Demand, type Fault, faultOf, folderFaultOf, type Rights } from "./judge.ts";
 import { chownName, currentUser, groupName, hasName, userName } from "./user.ts";
 
-/** `secret`: others must not read it either; `owner`: another user whom it may belong to. */
-export type Wish = Pick<Demand, "secret" | "owner"> & {
-  /** Told to be made mode 600, whatever is wrong with its mode. */
+/** `secret`: others must not read it either; `owner`: another user who may own it. */
+export type TrustOptions = Pick<Demand, "secret" | "owner"> & {
+  /** The fix is mode 600 in any case. */
   readonly privately?: boolean;
 };
 
-/** Returns the reason not to trust an opened file or a socket by its owner and mode; null: none. */
-export function distrust(file: string, rights: Rights, wish: Wish = {}): string | null {
+/** Returns the reason not to trust an open file or a socket by its owner and mode; null: none. */
+export function distrust(file: string, rights: Rights, options: TrustOptions = {}): string | null {
   const user = currentUser();
   if (user === null) return null;
-  const demand = { ...wish, readOnly: isReadOnly(file) };
+  const demand = { ...options, readOnly: isReadOnly(file) };
   const fault = faultOf(rights, user, demand);
-  return fault === null ? null : wordsOf(fault, file, rights, user.uid, demand);
+  return fault === null ? null : faultText(fault, file, rights, user.uid, demand);
 }
 
-/** Returns the reason not to trust the way to a file: a link or folder with which others can put another file there. */
-export function distrustedWay(file: string, wish: Wish = {}): string | null {
+/** Returns the reason not to trust the path to a file: a link or folder by which others can replace it; null: none. */
+export function distrustedWay(file: string, options: TrustOptions = {}): string | null {
   const user = currentUser();
   if (user === null) return null;
   const given = path.resolve(file);
@@ -31,32 +31,35 @@ export function distrustedWay(file: string, wish: Wish = {}): string | null {
   const folderOfLink = path.dirname(given);
   if (
     link?.isSymbolicLink() === true &&
-    faultOf({ ...link, mode: 0 }, user, { ...wish, readOnly: isReadOnly(folderOfLink) }) !== null
+    faultOf({ ...link, mode: 0 }, user, { ...options, readOnly: isReadOnly(folderOfLink) }) !== null
   )
     return `is a link of another user, ${userName(link.uid)}. Fix: name the file itself`;
   for (const folder of new Set([folderOfLink, path.dirname(realPath(given))])) {
     const stat = fs.statSync(folder, { throwIfNoEntry: false });
     if (stat === undefined) continue;
-    const demand = { ...wish, secret: false, readOnly: isReadOnly(folder) };
+    const demand = { ...options, secret: false, readOnly: isReadOnly(folder) };
     const fault = folderFaultOf(stat, user, demand);
     if (fault !== null)
-      return `can be swapped by others: its folder ${folder} ${wordsOf(fault, folder, stat, user.uid, demand)}, or use another folder`;
+      return `can be swapped by others: its folder ${folder} ${faultText(fault, folder, stat, user.uid, demand)}, or use another folder`;
   }
   return null;
 }
 
-/** Returns the reason not to trust the file at a path, or the way to it; null: none, or no file is there and the way is fine. */
-export function distrusted(file: string, wish: Wish = {}): string | null {
+/**
+ * Returns the reason not to trust a file or the path to it; null: none, or the file does not exist and its path is
+ * safe.
+ */
+export function distrusted(file: string, options: TrustOptions = {}): string | null {
   const stat = fs.statSync(file, { throwIfNoEntry: false });
-  return (stat === undefined ? null : distrust(file, stat, wish)) ?? distrustedWay(file, wish);
+  return (stat === undefined ? null : distrust(file, stat, options)) ?? distrustedWay(file, options);
 }
 
-/** Returns true if the process is root's. */
+/** Returns true if the process runs as root. */
 export function isRoot(): boolean {
   return currentUser()?.uid === 0;
 }
 
-/** Returns true if nobody can write there, root included: the mount is read-only. */
+/** Returns true if the mount is read-only, for root too. */
 function isReadOnly(file: string): boolean {
   try {
     fs.accessSync(file, fs.constants.W_OK);
@@ -66,22 +69,22 @@ function isReadOnly(file: string): boolean {
   }
 }
 
-function wordsOf(
+function faultText(
   fault: Fault,
   file: string,
   rights: Rights,
   uid: number,
-  { secret, readOnly, privately }: Demand & Wish,
+  { secret, readOnly, privately }: Demand & TrustOptions,
 ): string {
   const word = shellWord(file);
   const mode = (rights.mode & 0o7777).toString(8).padStart(4, "0");
-  // Changing what belongs to somebody else is root's.
+  // Only root can change the files of others.
   const sudo = uid === 0 || rights.uid === uid ? "" : "sudo ";
   if (fault.kind === "owner") {
     const owner = userName(rights.uid);
-    const may = uid === 0 ? ", who could have root do anything with it" : ", who can change it";
-    return `belongs to another user, ${owner}${may}. Fix: ${
-      // In a container the owner is one of the host, who would lose the file.
+    const consequence = uid === 0 ? ", who could have root do anything with it" : ", who can change it";
+    return `belongs to another user, ${owner}${consequence}. Fix: ${
+      // In a container the owner is a user of the host, who would lose the file.
       uid === 0 && !hasName(rights.uid)
         ? `run as that user (docker run --user ${rights.uid})`
         : `${sudo}chown ${chownName(uid)} ${word}`
@@ -92,7 +95,7 @@ function wordsOf(
     fault.kind === "readable" && readOnly === true
       ? `mount it with mode ${rights.uid === 0 ? "0440" : "0600"}`
       : secret === true || privately === true
-        ? // A service cannot read root's file once it is root's alone.
+        ? // A service cannot read a file that only root may read.
           `${sudo === "" ? "" : `sudo chown ${chownName(uid)} ${word} && `}${sudo}chmod 600 ${word}`
         : `${sudo}chmod ${fault.by === "group" ? "g-w" : "go-w"} ${word}`;
   const verb = fault.kind === "readable" ? "read" : "changed";
@@ -107,7 +110,7 @@ function realPath(file: string): string {
   }
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a word for a shell. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,15 +1,15 @@
-/** The user of this process, and the names of users. */
+/** The user of this process, and names of users and groups. */
 import fs from "node:fs";
 import { isPrivateGroup, type User } from "./judge.ts";
 
-/** Returns the user of this process; null on systems without user numbers, where nothing is judged. */
+/** Returns the user of this process; null on systems without user ids, where nothing is checked. */
 export function currentUser(): User | null {
   const uid = process.geteuid?.();
   if (uid === undefined) return null;
   return {
     uid,
     isPrivate(gid) {
-      // The accounts of macOS stand in no file, and all people share the group `staff`.
+      // The accounts of macOS are in no file, and all people share the group `staff`.
       if (process.platform === "darwin") return gid === 0;
       const [passwd, group, sources] = ["passwd", "group", "nsswitch.conf"].map(textOf);
       return isPrivateGroup(gid, uid, { passwd: passwd!, group: group!, sources: sources! });
@@ -23,17 +23,17 @@ export function userName(uid: number): string {
   return name === null ? String(uid) : `${name} (${uid})`;
 }
 
-/** Returns false for a user whom this machine, or this container, does not know. */
+/** Returns false for a user unknown to this machine or container. */
 export function hasName(uid: number): boolean {
   return nameOf("passwd", uid) !== null;
 }
 
-/** Returns the name of a user as chown takes it, else the number. */
+/** Returns a user's name for chown, else the id. */
 export function chownName(uid: number): string {
   return nameOf("passwd", uid) ?? String(uid);
 }
 
-/** As `userName`, of a group. */
+/** Like `userName`, for a group. */
 export function groupName(gid: number): string {
   const name = nameOf("group", gid);
   return name === null ? String(gid) : `${name} (${gid})`;
@@ -46,7 +46,7 @@ function nameOf(file: "passwd" | "group", id: number): string | null {
   return line?.split(":")[0] || null;
 }
 
-/** Empty where it cannot be read: a container may have none. */
+/** Empty if the file cannot be read; a container may have none. */
 function textOf(file: string): string {
   try {
     return fs.readFileSync(`/etc/${file}`, "utf8");

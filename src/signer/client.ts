@@ -1,6 +1,6 @@
 /**
- * The asker's side of the protocol. It keeps one connection: when that is lost it connects again, at growing intervals, so that it knows
- * at each moment whether anything can be signed.
+ * The client side of the signer protocol. It keeps one connection and reconnects at growing intervals, so that its
+ * status always shows if anything can be signed.
  */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../domain/clock.ts";
@@ -18,34 +18,37 @@ import {
 } from "./wire.ts";
 
 export interface SignerClientOptions {
-  /** @throws {SignerUnavailable} when there is nobody to connect to */
+  /** @throws {SignerUnavailable} if the signer is not reachable */
   readonly connect: () => Promise<Duplex>;
   readonly clock: Clock;
-  readonly readWithinMs: number;
-  /** It runs on its own, and may be older than this program: such a one ends a connection with a request that it does not know. */
+  readonly readTimeoutMs: number;
+  /**
+   * True: the signer runs as a separate service and may be of an older version, which closes the connection on an
+   * unknown request.
+   */
   readonly mayBeOlder?: boolean;
-  /** Called with a sentence for each connection to a signer of an older version. */
+  /** Called with a sentence for each connection to an older signer. */
   readonly onOlder?: (what: string) => void;
-  /** The signer cannot be used, or can again (an empty text). */
+  /** Called when the signer becomes unavailable, with the reason, or available (an empty text). */
   readonly onTrouble?: (trouble: string) => void;
 }
 
 export interface LoadedKeys {
   readonly keys: readonly KeyAnswer[];
-  /** The reason why the keystore is not open; empty: it is, or none is used. */
+  /** The reason why the keystore is not open; empty: it is open, or none is used. */
   readonly closed: string;
 }
 
 type Distributed<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
 
-const signWithinMs = 15_000;
-/** The name of the signer's own troubles; no wallet is called so. */
-const whole = "";
+const signTimeoutMs = 15_000;
+/** Key of the signer's own troubles; no wallet has an empty name. */
+const signerKey = "";
 const olderSigner = "the signer is of an older version than what asks it: start it again";
-/** Requests under way; others wait for their turn. */
-const maxUnderWay = 64;
-const firstPauseMs = 1_000;
-const maxPauseMs = 15_000;
+/** Maximum concurrent requests; others wait. */
+const maxActive = 64;
+const firstRetryMs = 1_000;
+const maxRetryMs = 15_000;
 
 interface Waiting {
   readonly resolve: (reply: Reply) => void;
@@ -58,19 +61,19 @@ export class SignerClient {
   #stream: Duplex | null = null;
   #connecting: Promise<Duplex> | null = null;
   #nextId = 1;
-  #pauseMs = firstPauseMs;
-  #cancelAgain: (() => void) | null = null;
-  /** By wallet, and of the signer as a whole. */
+  #retryMs = firstRetryMs;
+  #cancelRetry: (() => void) | null = null;
+  /** Troubles by wallet, and of the signer as a whole. */
   readonly #troubles = new Map<string, string>();
-  /** The wallets whose trouble only a signature ends. */
-  readonly #failing = new Set<string>();
+  /** Wallets whose trouble ends only with a signature. */
+  readonly #failingWallets = new Set<string>();
   #trouble = "";
-  /** The wallets whose troubles count; null: all. */
-  #wanted: ReadonlySet<string> | null = null;
-  #underWay = 0;
-  readonly #turns: (() => void)[] = [];
+  /** Wallets whose troubles are reported; null: all. */
+  #reportedWallets: ReadonlySet<string> | null = null;
+  #active = 0;
+  readonly #queue: (() => void)[] = [];
   #isClosed = false;
-  /** True while connected to a signer of an older version, which knows no request but `load`. */
+  /** True while connected to an older signer, which supports `load` only. */
   #isOlder = false;
   /** True if the last connection ended without an answer. */
   #isUnanswered = false;
@@ -79,22 +82,28 @@ export class SignerClient {
     this.#options = options;
   }
 
-  /** The reason why nothing can be signed now; empty: it can. */
+  /** The reason why nothing can be signed now; empty: signing works. */
   get trouble(): string {
     return this.#trouble;
   }
 
-  /** Has the signer load its configuration as it is now. @throws {SignerUnavailable} @throws {SigningRefused} where it goes on as it was */
+  /**
+   * Loads the current configuration in the signer. @throws {SignerUnavailable} @throws {SigningRefused} if the signer
+   * keeps its earlier one
+   */
   load(): Promise<LoadedKeys> {
     return this.#loaded("load");
   }
 
-  /** Has the signer read the keys of the configuration in force again. @throws {SignerUnavailable} */
+  /** Reads the keys of the loaded configuration again. @throws {SignerUnavailable} */
   renew(): Promise<LoadedKeys> {
     return this.#loaded("renew");
   }
 
-  /** The keys that the configuration names now; the signer goes on as it was. @throws {SignerUnavailable} @throws {SigningRefused} */
+  /**
+   * Returns the keys of the current configuration file without loading it. @throws {SignerUnavailable} @throws
+   * {SigningRefused}
+   */
   look(): Promise<LoadedKeys> {
     return this.#read("look");
   }
@@ -102,14 +111,15 @@ export class SignerClient {
   async #loaded(how: ReadKind): Promise<LoadedKeys> {
     const loaded = await this.#read(how);
     for (const answer of loaded.keys)
-      if ("address" in answer && !this.#failing.has(answer.address)) this.#troubles.delete(answer.address);
-    this.#note(whole, loaded.closed);
+      if ("address" in answer && !this.#failingWallets.has(answer.address))
+        this.#troubles.delete(answer.address);
+    this.#note(signerKey, loaded.closed);
     return loaded;
   }
 
   async #askToRead(how: ReadKind): Promise<Reply> {
-    const ask = (by: ReadKind) => this.#ask({ do: by }, this.#options.readWithinMs);
-    // One that is started again at this moment ends a connection, too: twice in a row is another version.
+    const ask = (by: ReadKind) => this.#ask({ do: by }, this.#options.readTimeoutMs);
+    // A restarting signer also closes a connection; only two closed connections in a row show another version.
     for (let ends = 0; ends < 2 && !this.#isOlder; ends++)
       try {
         return await ask(how);
@@ -128,17 +138,17 @@ export class SignerClient {
       if (!("keys" in reply)) throw failureOf(reply);
       return { keys: reply.keys, closed: reply.closed };
     } catch (error) {
-      // A configuration that is not loaded changes nothing about the keys that are held.
+      // A refused configuration does not affect the loaded keys.
       if (!(error instanceof SigningRefused))
-        this.#note(whole, error instanceof Error ? error.message : String(error));
+        this.#note(signerKey, error instanceof Error ? error.message : String(error));
       throw error;
     }
   }
 
-  /** Ends the troubles of all other wallets: the configuration names them no more. */
+  /** Ends the troubles of all other wallets, which are no longer configured. */
   keepTroublesOf(addresses: readonly string[]): void {
-    this.#wanted = new Set([whole, ...addresses]);
-    for (const name of this.#troubles.keys()) if (!this.#wanted.has(name)) this.#note(name, "");
+    this.#reportedWallets = new Set([signerKey, ...addresses]);
+    for (const name of this.#troubles.keys()) if (!this.#reportedWallets.has(name)) this.#note(name, "");
   }
 
   signerOf(address: string): WalletSigner {
@@ -157,36 +167,36 @@ export class SignerClient {
     };
   }
 
-  /** A wallet that cannot be signed for is a trouble until it can. */
+  /** Sends a wallet's request. A failure is reported as a trouble of the wallet until it succeeds. */
   async #askFor(address: string, request: Distributed<Request, "id">): Promise<Reply> {
     let reply: Reply;
     try {
-      reply = await this.#ask(request, signWithinMs);
+      reply = await this.#ask(request, signTimeoutMs);
     } catch (error) {
       if (error instanceof SignerUnavailable && !this.#isClosed) this.#note(address, error.message);
       throw error;
     }
-    if ("failed" in reply) this.#failing.add(address);
-    else if (request.do === "sign") this.#failing.delete(address);
+    if ("failed" in reply) this.#failingWallets.add(address);
+    else if (request.do === "sign") this.#failingWallets.delete(address);
     this.#note(address, "failed" in reply ? reply.failed : "unavailable" in reply ? reply.unavailable : "");
     return reply;
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#cancelAgain?.();
+    this.#cancelRetry?.();
     this.#stream?.destroy();
     this.#failAll(new SignerUnavailable("stopping"));
   }
 
   async #ask(request: Distributed<Request, "id">, withinMs: number): Promise<Reply> {
-    if (this.#underWay >= maxUnderWay) await new Promise<void>((resolve) => this.#turns.push(resolve));
-    this.#underWay++;
+    if (this.#active >= maxActive) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    this.#active++;
     try {
       return await this.#askNow(await this.#connected(), request, withinMs);
     } finally {
-      this.#underWay--;
-      this.#turns.shift()?.();
+      this.#active--;
+      this.#queue.shift()?.();
     }
   }
 
@@ -234,7 +244,7 @@ export class SignerClient {
     stream.on("error", () => {});
     stream.on("close", () => {
       if (this.#stream !== stream) return;
-      // An older one may also end a connection for an act that it does not know.
+      // An older signer may also close the connection for an unknown act.
       const why = this.#isOlder ? olderSigner : "the connection to the signer was lost";
       this.#stream = null;
       this.#isOlder = false;
@@ -242,7 +252,7 @@ export class SignerClient {
     });
     readLines(stream, maxReplyBytes, (line) => {
       const reply = parsedLine(replyForm, line);
-      // An answer that comes late is one that was asked for.
+      // A late reply has a known id.
       if (reply === undefined || reply.id >= this.#nextId) return void stream.destroy();
       const waiting = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);
@@ -255,24 +265,27 @@ export class SignerClient {
   #lost(why: string): void {
     if (this.#isClosed) return;
     this.#failAll(new SignerUnavailable(why));
-    this.#note(whole, why);
+    this.#note(signerKey, why);
   }
 
-  /** While there is a trouble the signer is asked again, at growing intervals: it may be over without anybody signing in. */
+  /**
+   * Records or clears a trouble. While there is one, the keys are read again at growing intervals, since it may end
+   * without a signature.
+   */
   #note(name: string, trouble: string): void {
     if (this.#isClosed) return;
-    if (trouble === "" || this.#wanted?.has(name) === false) this.#troubles.delete(name);
+    if (trouble === "" || this.#reportedWallets?.has(name) === false) this.#troubles.delete(name);
     else this.#troubles.set(name, trouble);
     const [first = ""] = this.#troubles.values();
-    this.#tell(first);
+    this.#report(first);
     if (first === "") {
-      this.#pauseMs = firstPauseMs;
-      this.#cancelAgain?.();
-      this.#cancelAgain = null;
+      this.#retryMs = firstRetryMs;
+      this.#cancelRetry?.();
+      this.#cancelRetry = null;
     } else
-      this.#cancelAgain ??= this.#options.clock.after(this.#pauseMs, () => {
-        this.#cancelAgain = null;
-        this.#pauseMs = Math.min(maxPauseMs, this.#pauseMs * 2);
+      this.#cancelRetry ??= this.#options.clock.after(this.#retryMs, () => {
+        this.#cancelRetry = null;
+        this.#retryMs = Math.min(maxRetryMs, this.#retryMs * 2);
         this.renew().catch(() => {});
       });
   }
@@ -283,7 +296,7 @@ export class SignerClient {
     for (const one of waiting) one.reject(error);
   }
 
-  #tell(trouble: string): void {
+  #report(trouble: string): void {
     if (trouble === this.#trouble) return;
     this.#trouble = trouble;
     this.#options.onTrouble?.(trouble);

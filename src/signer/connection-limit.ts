@@ -1,47 +1,48 @@
-/** Limits the connections to a signer: a new one replaces one that has been silent for long. */
+/** Limits the connections to a signer. A new connection replaces one that has been idle for long. */
 import type { Duplex } from "node:stream";
 
-/** Connections at the same time: a daemon and a few commands. */
-const maxAskers = 16;
-/** A connection without a request for so long, ms, may be closed for a new one: perpwatch sends its first request at once. */
-const silentMs = 3_000;
-/** The same since its last request, ms: it may be a daemon's, which connects again by itself. */
+/** Maximum concurrent connections: a daemon and a few commands. */
+const maxConnections = 16;
+/** A connection without any request may be closed after this time, ms. perpwatch sends its first request at once. */
+const unusedMs = 3_000;
+/** A connection may be closed this long after its last request, ms. It may be a daemon's, which reconnects by itself. */
 const idleMs = 60_000;
 
-interface Asker {
+interface Connection {
   readonly stream: Duplex;
   lastMs: number;
-  hasAsked: boolean;
+  hasRequested: boolean;
 }
 
 /**
  * @param elapsedMs monotonic
- * @returns admits a connection and returns a callback for each of its requests; null: there was no room, and it was closed
+ * @returns admits a connection and returns a callback for each of its requests; null: the limit is reached, and it was
+ * closed
  */
-export function room(elapsedMs: () => number): (stream: Duplex) => (() => void) | null {
-  const askers = new Set<Asker>();
-  const idlest = (): Asker | undefined => {
+export function connectionLimit(elapsedMs: () => number): (stream: Duplex) => (() => void) | null {
+  const connections = new Set<Connection>();
+  const longestIdle = (): Connection | undefined => {
     const nowMs = elapsedMs();
-    return [...askers]
-      .filter(({ lastMs, hasAsked }) => nowMs - lastMs >= (hasAsked ? idleMs : silentMs))
-      .sort((a, b) => Number(a.hasAsked) - Number(b.hasAsked) || a.lastMs - b.lastMs)[0];
+    return [...connections]
+      .filter(({ lastMs, hasRequested }) => nowMs - lastMs >= (hasRequested ? idleMs : unusedMs))
+      .sort((a, b) => Number(a.hasRequested) - Number(b.hasRequested) || a.lastMs - b.lastMs)[0];
   };
   return (stream) => {
-    if (askers.size >= maxAskers) {
-      const leaving = idlest();
-      if (leaving === undefined) {
+    if (connections.size >= maxConnections) {
+      const idle = longestIdle();
+      if (idle === undefined) {
         stream.destroy();
         return null;
       }
-      leaving.stream.destroy();
-      askers.delete(leaving);
+      idle.stream.destroy();
+      connections.delete(idle);
     }
-    const asker: Asker = { stream, lastMs: elapsedMs(), hasAsked: false };
-    askers.add(asker);
-    stream.once("close", () => askers.delete(asker));
+    const connection: Connection = { stream, lastMs: elapsedMs(), hasRequested: false };
+    connections.add(connection);
+    stream.once("close", () => connections.delete(connection));
     return () => {
-      asker.lastMs = elapsedMs();
-      asker.hasAsked = true;
+      connection.lastMs = elapsedMs();
+      connection.hasRequested = true;
     };
   };
 }

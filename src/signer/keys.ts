@@ -1,39 +1,39 @@
-/** Signers by the ways in which a configuration names keys. */
+/** Signers, by the kinds of key references in a configuration. */
 import { readKeyFile } from "../wallet/keypair-file.ts";
 import { BadKey, type WalletKey, walletKeyFromText } from "../wallet/wallet-key.ts";
 import { type LocalSignerOptions, localSigner } from "./local.ts";
 import { SignerUnavailable, type WalletSigner } from "./signer.ts";
 
-/** Each throws BadKey where there is no usable key. */
+/** Each function throws BadKey if there is no usable key. */
 export interface Keys {
   /** @param path absolute */
   file(path: string): WalletSigner;
-  /** @param at the place of the secret in the configuration, such as wallets.0.secret */
+  /** @param at path of the secret in the configuration, such as wallets.0.secret */
   text(secret: string, at: string): WalletSigner;
   /** @param address of a key in the keystore */
   stored(address: string): WalletSigner;
 }
 
-/** The signer has not answered: nothing is known of the key. */
+/** The signer has not answered, so nothing is known about the key. */
 export class UnknownKey extends BadKey {}
 
 export interface OpenedKeystore {
   /** By address. */
   readonly keys: ReadonlyMap<string, WalletKey>;
-  /** The reason why further keys are not at hand; empty: all are. */
+  /** The reason why keys are missing; empty: all keys are available. */
   readonly closed: string;
-  /** All addresses of the keystore; null: it was not looked at. */
+  /** All addresses of the keystore; null: it was not read. */
   readonly addresses: readonly string[] | null;
 }
 
 export interface LocalKeysOptions extends LocalSignerOptions {
-  /** Asked for when the first wallet of the keystore is met. @throws {BadKey} where there is none that can be read */
+  /** Opens the keystore; called for the first wallet with a stored key. @throws {BadKey} if it cannot be read */
   readonly keystore?: () => OpenedKeystore;
 }
 
-/** Keys that are held in this process. */
+/** Keys held in this process. */
 export function localKeys(options: LocalKeysOptions): Keys {
-  const { keystore = notOpened } = options;
+  const { keystore = unopenedKeystore } = options;
   return {
     file: (path) => localSigner(readKeyFile(path), options),
     text: (secret) => localSigner(walletKeyFromText(secret), options),
@@ -41,58 +41,61 @@ export function localKeys(options: LocalKeysOptions): Keys {
       const { keys, closed, addresses } = keystore();
       const key = keys.get(address);
       if (key !== undefined) return localSigner(key, options);
-      if (closed !== "" && (addresses?.includes(address) ?? true)) return closedSigner(address, closed);
+      if (closed !== "" && (addresses?.includes(address) ?? true)) return unavailableSigner(address, closed);
       throw new BadKey("the keystore has no key of this address; add it: perpwatch wallet import");
     },
   };
 }
 
-const notOpened = (): OpenedKeystore => ({
+const unopenedKeystore = (): OpenedKeystore => ({
   keys: new Map(),
   closed: "the keystore is not open here",
   addresses: null,
 });
 
-/** For readers of a configuration who need no key: none is read. */
+/** For reading a configuration without keys: no key is read. */
 export const unreadKeys: Keys = {
   file: unread,
   text: unread,
-  stored: (address) => closedSigner(address, "no key was read"),
+  stored: (address) => unavailableSigner(address, "no key was read"),
 };
 
 function unread(): never {
   throw new BadKey("no key was read");
 }
 
-/** A wallet whose address is known and whose key is not at hand. */
-function closedSigner(address: string, reason: string): WalletSigner {
+/** The signer of a wallet whose address is known but whose key is not available. */
+function unavailableSigner(address: string, reason: string): WalletSigner {
   const refuse = async (): Promise<never> => {
     throw new SignerUnavailable(reason);
   };
   return { address, isClosed: true, sign: refuse, sessionKey: refuse };
 }
 
-/** A key by the way in which the configuration names it, as both processes write it. */
+/** Formats a key reference, in the same form in both processes. */
 export const reference = {
   file: (path: string) => `file ${path}`,
   text: (at: string) => `at ${at}`,
   stored: (address: string) => `stored ${address}`,
 } as const satisfies Record<keyof Keys, (value: string) => string>;
 
-/** A key that was looked for: its address, or why there is none. */
+/** The result of a key lookup: its address, or the reason why there is none. */
 export type KeyAnswer =
   | { readonly reference: string; readonly address: string }
   | { readonly reference: string; readonly problem: string };
 
-/** The same keys, with each one that is asked for told. */
-export function recorded(keys: Keys, tell: (answer: KeyAnswer, signer: WalletSigner | null) => void): Keys {
+/** Wraps keys so that each lookup is reported. */
+export function recorded(
+  keys: Keys,
+  onAnswer: (answer: KeyAnswer, signer: WalletSigner | null) => void,
+): Keys {
   const record = (name: string, find: () => WalletSigner): WalletSigner => {
     try {
       const signer = find();
-      tell({ reference: name, address: signer.address }, signer);
+      onAnswer({ reference: name, address: signer.address }, signer);
       return signer;
     } catch (error) {
-      if (error instanceof BadKey) tell({ reference: name, problem: error.message }, null);
+      if (error instanceof BadKey) onAnswer({ reference: name, problem: error.message }, null);
       throw error;
     }
   };
@@ -104,9 +107,9 @@ export function recorded(keys: Keys, tell: (answer: KeyAnswer, signer: WalletSig
 }
 
 /**
- * Keys that another process holds, by what it answered for them.
- * @param signerOf speaks for an address
- * @param missing the reason for a key that it was not asked about
+ * Keys that another process holds, by its answers.
+ * @param signerOf returns the signer of an address
+ * @param missing the reason for a key without an answer
  */
 export function answeredKeys(
   answers: readonly KeyAnswer[],

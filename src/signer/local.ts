@@ -1,4 +1,4 @@
-/** A signer that holds the key in this process: the one place where a wallet's key signs anything. */
+/** A signer with the key in this process. This is the only place where a wallet's key signs. */
 import { formatDurationMs } from "../domain/duration.ts";
 import { InstructionsRefused, type Reviewed, reviewTransaction } from "../ledger/review.ts";
 import { allowedOnboarding, allowedStopLoss, bandOf } from "../ledger/signing.ts";
@@ -9,37 +9,40 @@ import { hashOf } from "./hash.ts";
 import { FormRefused, type LoginForms } from "./login-forms.ts";
 import { type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
 
-/** A signature that was given, or one that was refused. */
+/** A signature that was made or refused. */
 export interface SignatureEntry {
   readonly act: SigningAct["kind"];
   /** Base58. */
   readonly wallet: string;
-  /** As of `hashOf`. */
+  /** By `hashOf`. */
   readonly hash: string;
-  /** The reason why it was not signed; null: it was. */
+  /** The reason of the refusal; null: it was signed. */
   readonly refused: string | null;
 }
 
 /**
- * Between the exchange's time, which the asker states, and this machine's, ms. Times in a text lie within 15 minutes of the exchange's,
- * so that this adds to the bound on them.
+ * Maximum difference between the exchange's time, which the client states, and this machine's, ms. Times in a text are
+ * within 15 minutes of the exchange's, so this adds to their limit.
  */
 const maxClockDifferenceMs = 5 * 60_000;
 
 export interface LocalSignerOptions {
   readonly forms: LoginForms;
-  /** This machine's time, ms; null: the exchange is a simulated one, which may have any time. */
+  /** This machine's time, ms; null: the exchange is simulated and may have any time. */
   readonly nowMs?: (() => number) | null;
   readonly onSignature?: (entry: SignatureEntry) => void;
-  /** Nothing but logins is signed. */
+  /** True: only logins are signed. */
   readonly loginsOnly?: boolean;
-  /** True if a wallet may pay for a transaction of this authority. Left out: for any. */
+  /** Returns true if a wallet may pay for a transaction of this authority. Left out: for any. */
   readonly mayPayFor?: (authority: string) => boolean;
-  /** The one way in which a wallet signs in. Left out: by either. */
+  /** The permitted login method of a wallet. Left out: either. */
   readonly loginOf?: (address: string) => "message" | "transaction" | undefined;
 }
 
-/** By name: two of them would load the ledger's library. Whatever else is thrown is a failure of this program or its disk. */
+/**
+ * Refusals by error name, because importing two of the classes would load the ledger's library. Any other error is a
+ * failure of the program or disk.
+ */
 const refusals: ReadonlySet<string> = new Set([
   ...["BadChallenge", "InstructionsRefused", "BadStopLoss", "BadTransaction"],
 ]);
@@ -49,16 +52,16 @@ export function localSigner(key: WalletKey, options: LocalSignerOptions): Wallet
     address: key.address,
     sessionKey: async () => key.deriveKey(sessionInfo),
     async sign(act) {
-      const note = (refused: string | null) =>
+      const record = (refused: string | null) =>
         options.onSignature?.({ act: act.kind, wallet: key.address, hash: hashOf(act), refused });
       try {
         const signed = await signatureOf(key, act, options);
-        note(null);
+        record(null);
         return signed;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         const isRefusal = error instanceof Error && refusals.has(error.name);
-        note(isRefusal ? reason : `failed: ${reason}`);
+        record(isRefusal ? reason : `failed: ${reason}`);
         if (!isRefusal) throw error;
         throw new SigningRefused(reason, error instanceof FormRefused ? "perpwatch wallet trust" : "");
       }
@@ -73,24 +76,24 @@ async function signatureOf(key: WalletKey, act: SigningAct, options: LocalSigner
   switch (act.kind) {
     case "login text": {
       const { text, nonceId, nowMs } = act;
-      checkWay("message", address, options);
+      checkLoginMethod("message", address, options);
       checkClocks(nowMs, options);
       await options.forms.check({ text, nonceId, address, nowMs });
       return key.signText(text);
     }
     case "login transaction": {
       const { unsigned, nonceId, nowMs } = act;
-      checkWay("transaction", address, options);
+      checkLoginMethod("transaction", address, options);
       checkClocks(nowMs, options);
       const text = memoOfChallenge(address, unsigned, nonceId);
       await options.forms.check({ text, nonceId, address, nowMs }, "memo");
       return signChallenge(key, unsigned, nonceId);
     }
     case "onboarding":
-      checkPart(key, act.request, options);
+      checkParty(key, act.request, options);
       return signReviewed(key, act.wire, allowedOnboarding(act.request));
     case "stop loss": {
-      checkPart(key, act.request, options);
+      checkParty(key, act.request, options);
       const allowed = allowedStopLoss(act.request);
       const { checkBand } = await import("../ledger/stop-loss-band.ts");
       checkBand(act.wire, bandOf(act.request));
@@ -99,10 +102,14 @@ async function signatureOf(key: WalletKey, act: SigningAct, options: LocalSigner
   }
 }
 
-function checkWay(way: "message" | "transaction", address: string, { loginOf }: LocalSignerOptions): void {
-  const own = loginOf?.(address);
-  if (own !== undefined && own !== way)
-    throw new BadChallenge(`this wallet signs in by ${own}, and not by ${way}`);
+function checkLoginMethod(
+  method: "message" | "transaction",
+  address: string,
+  { loginOf }: LocalSignerOptions,
+): void {
+  const required = loginOf?.(address);
+  if (required !== undefined && required !== method)
+    throw new BadChallenge(`this wallet signs in by ${required}, and not by ${method}`);
 }
 
 function checkClocks(exchangeMs: number, { nowMs = null }: LocalSignerOptions): void {
@@ -115,8 +122,8 @@ function checkClocks(exchangeMs: number, { nowMs = null }: LocalSignerOptions): 
   );
 }
 
-/** A wallet signs for itself, or pays for one that it may pay for. */
-function checkPart(
+/** Checks that a wallet signs for itself or pays for an authority that it may pay for. */
+function checkParty(
   { address }: WalletKey,
   { authority, feePayer }: { readonly authority: string; readonly feePayer: string },
   { mayPayFor = () => true }: LocalSignerOptions,

@@ -1,12 +1,12 @@
-/** The pace of signatures: nobody needs more, and each signature and refusal is a line that somebody may have to read. */
+/** Limits the rate of signatures: more are not needed, and each signature or refusal adds a line to the log. */
 
-/** Signatures of one wallet that may be asked for at once, and the time in which one more may, ms. */
-const maxAtOnce = 60;
+/** Burst of signatures per wallet, and the time after which one more is permitted, ms. */
+const maxBurst = 60;
 export const oneMoreMs = 5_000;
 
-/** @returns false where a wallet has signed enough for now */
+/** @returns false if a wallet has reached its limit */
 export function signingPace(nowMs: () => number): (address: string) => boolean {
-  const fullMs = maxAtOnce * oneMoreMs;
+  const fullMs = maxBurst * oneMoreMs;
   const spentUntilMs = new Map<string, number>();
   return (address) => {
     const untilMs = Math.max(spentUntilMs.get(address) ?? 0, nowMs()) + oneMoreMs;

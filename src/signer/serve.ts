@@ -1,4 +1,4 @@
-/** The signer's side of the protocol: one asker on a stream. */
+/** The signer's side of the protocol: serves one client on a stream. */
 import type { Duplex } from "node:stream";
 import type { KeyAnswer } from "./keys.ts";
 import { SignerUnavailable, type SigningAct, SigningRefused, type WalletSigner } from "./signer.ts";
@@ -15,26 +15,29 @@ import {
   requestForm,
 } from "./wire.ts";
 
-/** The keys of a signer's process. */
+/** The keys of the signer process. */
 export interface KeyHolder {
-  /** @throws {SigningRefused} where it is not loaded, and the one in force goes on @throws {SignerUnavailable} where none is in force */
+  /**
+   * @throws {SigningRefused} if it is not loaded and the earlier one stays in use @throws {SignerUnavailable} if there
+   * is none
+   */
   read(how: ReadKind): Promise<{ readonly keys: readonly KeyAnswer[]; readonly closed: string }>;
-  /** @throws {SignerUnavailable} where the wallet is not one of those that were loaded */
+  /** @throws {SignerUnavailable} if the wallet is not loaded */
   signerOf(address: string): Promise<WalletSigner>;
-  /** Notes an act that came to no signer, for the signature log. */
+  /** Records an act that no signer received, for the signature log. */
   noteRefused?(wallet: string, act: SigningAct, reason: string): void;
 }
 
-/** Requests that may wait on one stream; an asker with more is no perpwatch (client.ts has fewer under way). */
-const mostWaiting = 256;
-/** The most of a reply's text, characters. */
+/** Maximum waiting requests of one stream. perpwatch's client has fewer concurrent ones (client.ts). */
+const maxWaiting = 256;
+/** Maximum length of a reply's text, characters. */
 const maxText = 8_000;
 
 /**
- * Answers one asker, in the order of its requests, until the stream ends. Whatever is no request ends it; one that only
- * another version knows is answered.
- * @param mayAsk false where a wallet has signed enough for now
- * @param onRequest called with each request
+ * Serves the requests of one client, in order, until the stream ends. Invalid data ends the stream; a request of
+ * another version is answered.
+ * @param mayAsk false if a wallet has reached its signature limit
+ * @param onRequest called for each request
  */
 export function serve(
   stream: Duplex,
@@ -46,26 +49,26 @@ export function serve(
   let last: Promise<void> = Promise.resolve();
   stream.on("error", () => {});
   readLines(stream, maxRequestBytes, (line) => {
-    const request = parsedLine(requestForm, line) ?? foreign(line);
-    if (request === undefined || ++waiting > mostWaiting) return void stream.destroy();
+    const request = parsedLine(requestForm, line) ?? unknownRequestReply(line);
+    if (request === undefined || ++waiting > maxWaiting) return void stream.destroy();
     onRequest();
     last = last.then(async () => {
       if (stream.destroyed) return;
       const reply = "unavailable" in request ? request : await answer(request, holder, mayAsk);
       if (stream.destroyed) return;
-      // Nothing more is made for whoever does not read it.
+      // Waits for a client that does not read.
       if (!stream.write(lineOf(reply))) await drained(stream);
       waiting--;
     });
   });
 }
 
-const known: ReadonlySet<string> = new Set([...readKind.options, "sign", "sessionKey"]);
+const knownRequests: ReadonlySet<string> = new Set([...readKind.options, "sign", "sessionKey"]);
 
-/** The reply to a request that is none here; undefined: it is one of no version. */
-function foreign(line: string): Extract<Reply, { readonly unavailable: string }> | undefined {
+/** The reply to an unknown request; undefined: the data is not a request of any version. */
+function unknownRequestReply(line: string): Extract<Reply, { readonly unavailable: string }> | undefined {
   const request = parsedLine(foreignRequest, line);
-  if (request === undefined || known.has(request.do)) return undefined;
+  if (request === undefined || knownRequests.has(request.do)) return undefined;
   return {
     id: request.id,
     unavailable:
@@ -73,16 +76,16 @@ function foreign(line: string): Extract<Reply, { readonly unavailable: string }>
   };
 }
 
-/** Until the other end has read, or is gone. */
+/** Resolves when the other end has read, or the stream is closed. */
 function drained(stream: Duplex): Promise<void> {
   return new Promise((resolve) => {
-    const over = () => {
-      stream.off("drain", over);
-      stream.off("close", over);
+    const done = () => {
+      stream.off("drain", done);
+      stream.off("close", done);
       resolve();
     };
-    stream.on("drain", over);
-    stream.on("close", over);
+    stream.on("drain", done);
+    stream.on("close", done);
   });
 }
 
@@ -94,7 +97,7 @@ async function answer(
   const { id } = request;
   try {
     if (request.do === "sign") {
-      const signer = await admitted(request, holder, mayAsk);
+      const signer = await admittedSigner(request, holder, mayAsk);
       return { id, signed: await signer.sign(request.act) };
     }
     if (request.do === "sessionKey") {
@@ -111,8 +114,8 @@ async function answer(
   }
 }
 
-/** The signer of a wallet that it has, and that has not signed enough for now. @throws {SignerUnavailable} */
-async function admitted(
+/** Returns the signer of a loaded wallet below its signature limit. @throws {SignerUnavailable} */
+async function admittedSigner(
   { wallet, act }: Extract<Request, { readonly do: "sign" }>,
   holder: KeyHolder,
   mayAsk: (address: string) => boolean,

@@ -1,8 +1,8 @@
-/** `signer:`: who holds the keys, and where those of the keystore are. */
+/** The section `signer:`: the process that holds the keys, and the keystore. */
 import { z } from "zod";
 
 export const signerSettings = z.strictObject({
-  /** The socket of a signer that runs on its own; left out: one is started with each command that signs. */
+  /** Socket of a separately running signer; left out: each command that signs starts one. */
   socket: z.string().min(1).optional(),
   /** Left out: keystore.json. */
   keystore: z.string().min(1).optional(),

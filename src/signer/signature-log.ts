@@ -1,4 +1,4 @@
-/** The signature log: a line of JSON for each signature that was given or refused. */
+/** The signature log: a JSON line for each signature that was made or refused. */
 import {
   closeSync,
   constants,
@@ -15,12 +15,13 @@ import { distrusted, isRoot } from "../files/index.ts";
 import type { SignatureEntry } from "./local.ts";
 
 const name = "signatures.log";
-/** Then the file is renamed to signatures.log.1, in place of the one before. */
+/** Size at which the file is renamed to signatures.log.1, replacing the earlier one. */
 const maxBytes = 16_777_216;
 
 /**
- * @param onTrouble told of a line that could not be written. Wallets sign in all the same: a full disk may not stop the watching
- * @returns notes an entry
+ * @param onTrouble called with a line that could not be written. Wallets still sign in: a full disk must not stop
+ * monitoring
+ * @returns records an entry
  */
 export function signatureLog(
   folder: string,
@@ -43,14 +44,14 @@ export function signatureLog(
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
-/** Follows no link, waits for no reader of a pipe, and writes into no file of another user. */
+/** Follows no link, does not wait for the reader of a pipe, and does not write to another user's file. */
 function append(file: string, line: string): void {
   const opened = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   try {
     const stat = fstatSync(opened);
     if (!stat.isFile()) throw new Error(`${file} is no file`);
     const folder = statSync(path.dirname(file));
-    // Root signs for the signer's user, who goes on with the file.
+    // Root signs on behalf of the signer's user, who continues the file.
     if (isRoot() && stat.size === 0) fchownSync(opened, folder.uid, folder.gid);
     const wrong = isRoot() ? null : distrusted(file);
     if (wrong !== null) throw new Error(`${file} ${wrong}`);

@@ -1,17 +1,17 @@
 /**
- * Signing as one wallet. Acts are typed and each is checked before it is signed, by whoever holds the key: in this process (local.ts),
- * or in a process of its own (client.ts), which has the same checks.
+ * Signing for one wallet. Acts are typed, and the process that holds the key checks each before it signs: this process
+ * (local.ts), or another (client.ts) with the same checks.
  */
 import { z } from "zod";
 import { onboardingRequest, stopLossRequest } from "../ledger/signing.ts";
 
-/** Longest text or transaction of an act, characters; the checks of each have closer bounds. */
+/** Maximum length of an act's text or transaction, characters; the checks of each have lower limits. */
 const maxCharacters = 4_096;
 const content = z.string().max(maxCharacters);
 /** The exchange's time, ms. */
 const nowMs = z.number().min(0).max(8_640_000_000_000_000);
 
-/** Everything that a wallet signs. `wire` is a transaction in base64, signed by others or by nobody yet. */
+/** Everything that a wallet signs. `wire` is a transaction in base64, which may have signatures of others. */
 export const signingAct = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("login text"), text: content, nonceId: content, nowMs }),
   z.strictObject({ kind: z.literal("login transaction"), unsigned: content, nonceId: content, nowMs }),
@@ -25,21 +25,21 @@ export interface WalletSigner {
   /** Base58. */
   readonly address: string;
   /**
-   * @returns a login text's signature in base58; a transaction with this wallet's signature, in base64
-   * @throws {SigningRefused} when it is not what this wallet may sign
-   * @throws {SignerUnavailable} when the key is locked or its process cannot be reached
+   * @returns the signature of a login text in base58, or a transaction with this wallet's signature in base64
+   * @throws {SigningRefused} if this wallet may not sign it
+   * @throws {SignerUnavailable} if the key is locked or its process is not reachable
    */
   sign(act: SigningAct): Promise<string>;
-  /** True: the address is known, and the key is not at hand. */
+  /** True: the address is known but the key is not available. */
   readonly isClosed?: boolean;
-  /** 32 bytes that only this wallet's key leads to, for its stored sessions. @throws {SignerUnavailable} */
+  /** Returns 32 bytes derived from this wallet's key, for its stored sessions. @throws {SignerUnavailable} */
   sessionKey(): Promise<Uint8Array>;
 }
 
-/** Nothing was signed, and nothing will be as long as the same is asked for. */
+/** The act was refused, and will be refused again. */
 export class SigningRefused extends Error {
   override readonly name = "SigningRefused";
-  /** Empty, or the command that tells more. */
+  /** The command that shows more; empty: none. */
   readonly see: string;
 
   constructor(message: string, see = "") {

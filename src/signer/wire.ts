@@ -1,5 +1,5 @@
 /**
- * The protocol between a signer and those who ask it, over a stream that only they can use: a JSON object a line.
+ * The protocol between a signer and its clients, over a stream that only they can use: one JSON object per line.
  *
  *   ► {"id":1,"do":"load"}  (look, renew)                 ◄ {"id":1,"keys":[{"reference":"file /…","address":"…"}],"closed":""}
  *   ► {"id":2,"do":"sign","wallet":"…","act":{…}}         ◄ {"id":2,"signed":"…"}
@@ -17,11 +17,11 @@ const wallet = z.string().max(44);
 const text = z.string().max(8_192);
 
 /**
- * The ways in which a signer reads its configuration:
+ * Kinds of reading the signer's configuration:
  *
- *   load    reads the file, and signs by it from now on: the file is loaded
- *   look    reads the file, answers which keys it names, and goes on as it was; opens no keystore
- *   renew   reads the keys of the configuration in force again: files and keystores that were missing may be there
+ *   load    reads the file and uses it from then on: the file is loaded
+ *   look    reads the file and returns its keys, without using it; opens no keystore
+ *   renew   reads the keys of the loaded configuration again, since missing files and keystores may exist now
  */
 export const readKind = z.enum(["load", "look", "renew"]);
 export type ReadKind = z.infer<typeof readKind>;
@@ -33,7 +33,7 @@ export const requestForm = z.discriminatedUnion("do", [
 ]);
 export type Request = z.infer<typeof requestForm>;
 
-/** A request of a perpwatch of another version. */
+/** A request of another version of perpwatch. */
 export const foreignRequest = z.looseObject({ id, do: z.string().max(64) });
 
 const keyAnswer = z.union([
@@ -42,29 +42,29 @@ const keyAnswer = z.union([
 ]);
 
 export const replyForm = z.union([
-  /** `closed`: why the keystore is not open; empty: it is, or none is used. */
+  /** `closed`: the reason why the keystore is not open; empty: it is open, or none is used. */
   z.strictObject({ id, keys: z.array(keyAnswer), closed: text }),
   z.strictObject({ id, signed: text }),
   z.strictObject({ id, sessionKey: z.string().length(44) }),
-  /** Also of a configuration that is not loaded, while the one in force is signed by. */
+  /** Also for a configuration that is not loaded while the earlier one stays in use. */
   z.strictObject({ id, refused: text, see: text }),
   z.strictObject({ id, unavailable: text }),
-  /** An error that nobody expects. */
+  /** An unexpected error. */
   z.strictObject({ id, failed: text }),
 ]);
 export type Reply = z.infer<typeof replyForm>;
 
-/** Longest lines; a reply to `load` grows with the wallets. */
+/** Maximum lengths of lines; a reply to `load` grows with the number of wallets. */
 export const maxRequestBytes = 65_536;
 export const maxReplyBytes = 4_194_304;
 
-/** Counts are bigints, and travel as text. */
+/** Formats a message; bigints are written as text. */
 export const lineOf = (value: Request | Reply): string =>
   `${JSON.stringify(value, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one))}\n`;
 
 /**
- * Calls `onLine` with each line of a stream. What is longer than allowed destroys it.
- * @param maxBytes of a line
+ * Calls `onLine` for each line of a stream. A longer line destroys the stream.
+ * @param maxBytes per line
  */
 export function readLines(stream: Duplex, maxBytes: number, onLine: (line: string) => void): void {
   let parts: Buffer[] = [];
@@ -87,7 +87,7 @@ export function readLines(stream: Duplex, maxBytes: number, onLine: (line: strin
   });
 }
 
-/** Undefined for what is no such message. */
+/** Parses a line; undefined if it does not have the form. */
 export function parsedLine<Form extends z.ZodType>(form: Form, line: string): z.infer<Form> | undefined {
   let value: unknown;
   try {

@@ -1,14 +1,14 @@
-/** Base58 addresses, and the addresses of trader accounts, which are derived from a wallet's and never configured. */
+/** Base58 addresses, and trader account addresses, which are derived from the wallet's address and not configured. */
 
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { FewMap } from "../domain/few-map.ts";
 import { isOnCurve } from "./ed25519.ts";
 
-/** The exchange's program, as its snapshot states it; a world of its own may have another. */
+/** The exchange's program, as stated by its snapshot; a simulated exchange may have another. */
 export const exchangeProgram = "EtrnLzgbS7nMMy5fbD42kXiUzGg8XQzJ972Xtk1cjWih";
 
-/** A text that is no base58 of 32 bytes. */
+/** Thrown if a text is not base58 of 32 bytes. */
 export class BadAddress extends Error {
   override readonly name = "BadAddress";
 }
@@ -16,7 +16,7 @@ export class BadAddress extends Error {
 /** @throws {BadAddress} unless `text` is base58 of exactly 32 bytes */
 export function addressBytes(text: string): Uint8Array {
   let bytes: Uint8Array | undefined;
-  // Longer texts cannot be 32 bytes, and base58 takes quadratic time.
+  // Longer texts cannot be 32 bytes, and base58 decoding takes quadratic time.
   if (text.length <= 44) {
     try {
       bytes = base58.decode(text);
@@ -24,7 +24,7 @@ export function addressBytes(text: string): Uint8Array {
       bytes = undefined;
     }
   }
-  // The text is not repeated: a secret may have been put where an address belongs.
+  // The text is not quoted; it may be a misplaced secret.
   if (bytes?.length !== 32) throw new BadAddress("not an address: base58 of 32 bytes is expected");
   return bytes;
 }
@@ -42,28 +42,28 @@ export function addressOf(bytes: Uint8Array): string {
   return base58.encode(bytes);
 }
 
-/** A trader account of a wallet: subaccount 0 is cross margin, those above are isolated. */
+/** A trader account of a wallet: subaccount 0 is cross margin, higher ones are isolated. */
 export interface TraderIndex {
   readonly pdaIndex: number;
   readonly subaccount: number;
 }
 
-/** By program, authority (a text that its wallet holds anyway), then both indices as one number. */
-const derived = new Map<string, Map<string, FewMap<number, string>>>();
+/** By program, authority (a string that its wallet holds anyway), and both indices as one number. */
+const derivedAddresses = new Map<string, Map<string, FewMap<number, string>>>();
 let derivedCount = 0;
-/** A derivation costs some tenths of a millisecond; 5,000 wallets with a few accounts each stay in memory. */
-const derivedLimit = 50_000;
+/** A derivation takes some tenths of a millisecond; 5,000 wallets with a few accounts each fit. */
+const maxDerived = 50_000;
 
 /**
  * The address of a trader account.
- * @throws {BadAddress} when authority or program is none
- * @throws {RangeError} when an index is not one byte
+ * @throws {BadAddress} if authority or program is not an address
+ * @throws {RangeError} if an index is not one byte
  */
 export function traderAddress(authority: string, index: TraderIndex, program = exchangeProgram): string {
   const pdaIndex = byte(index.pdaIndex, "PDA index");
   const subaccount = byte(index.subaccount, "subaccount index");
   const key = pdaIndex * 256 + subaccount;
-  const known = derived.get(program)?.get(authority)?.get(key);
+  const known = derivedAddresses.get(program)?.get(authority)?.get(key);
   if (known !== undefined) return known;
   const found = programAddress(
     [
@@ -74,22 +74,22 @@ export function traderAddress(authority: string, index: TraderIndex, program = e
     ],
     program,
   );
-  if (derivedCount++ >= derivedLimit) {
-    derived.clear();
+  if (derivedCount++ >= maxDerived) {
+    derivedAddresses.clear();
     derivedCount = 1;
   }
-  const ofProgram = derived.get(program) ?? new Map<string, FewMap<number, string>>();
-  derived.set(program, ofProgram);
+  const ofProgram = derivedAddresses.get(program) ?? new Map<string, FewMap<number, string>>();
+  derivedAddresses.set(program, ofProgram);
   ofProgram.set(authority, (ofProgram.get(authority) ?? new FewMap<number, string>()).set(key, found));
   return found;
 }
 
-/** The address that the exchange's program logs with: onboarding instructions name it. */
+/** The log authority of the exchange's program, which onboarding instructions name. */
 export function logAuthority(program = exchangeProgram): string {
   return programAddress([new TextEncoder().encode("log")], program);
 }
 
-/** The address of the stop loss of a trader account in a market is kept. @throws {BadAddress} @throws {RangeError} */
+/** The address of the stop loss account of a trader account in a market. @throws {BadAddress} @throws {RangeError} */
 export function stopLossAddress(traderAccount: string, assetId: number, program = exchangeProgram): string {
   const asset = new Uint8Array(8);
   new DataView(asset.buffer).setBigUint64(0, BigInt(assetId), true);
@@ -97,8 +97,8 @@ export function stopLossAddress(traderAccount: string, assetId: number, program 
 }
 
 /**
- * A program-derived address: the first of the hashes over seeds and a bump byte from 255 downward that is no
- * point of the curve.
+ * A program-derived address: the first hash over seeds and a bump byte, from 255 downward, that is not a point of the
+ * curve.
  */
 export function programAddress(seeds: readonly Uint8Array[], program: string): string {
   const owner = addressBytes(program);

@@ -14,7 +14,7 @@ export function privateKeyFromSeed(seed: Uint8Array): KeyObject {
   }
 }
 
-/** Calls with a copy of a private key's seed, which is wiped when `use` returns. */
+/** Calls `use` with a copy of a private key's seed, which is wiped when `use` returns. */
 export function withSeedOf<T>(key: KeyObject, use: (seed: Uint8Array) => T): T {
   const der = key.export({ format: "der", type: "pkcs8" });
   try {
@@ -33,7 +33,7 @@ export function signBytes(key: KeyObject, bytes: Uint8Array): Uint8Array {
   return new Uint8Array(sign(null, bytes, key));
 }
 
-/** True if `signature` is over `bytes` by the key of `publicKey`; false for anything malformed. */
+/** Returns true if `signature` is over `bytes` by the key of `publicKey`; false for malformed input. */
 export function verifyBytes(publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== 32 || signature.length !== 64) return false;
   const key = createPublicKey({
@@ -49,9 +49,9 @@ const p = 2n ** 255n - 19n;
 const d = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 
 /**
- * True if 32 bytes are the compressed form of a point of the curve. Bytes give y and the sign of x; the curve −x² + y² = 1 +
- * d·x²·y² has such an x exactly when (y² − 1) / (d·y² + 1) is a square, and a quotient is a square when the product is.
- * Program-derived addresses are those that are no point, so that no key signs for them.
+ * Returns true if 32 bytes are the compressed form of a point of the curve. The bytes give y and the sign of x. The
+ * curve −x² + y² = 1 + d·x²·y² has such an x exactly if (y² − 1) / (d·y² + 1) is a square, and a quotient is a square
+ * if the product is. Program-derived addresses are not points of the curve, so no key signs for them.
  */
 export function isOnCurve(bytes: Uint8Array): boolean {
   if (bytes.length !== 32) return false;
@@ -63,8 +63,8 @@ export function isOnCurve(bytes: Uint8Array): boolean {
 }
 
 /**
- * True if a number is a square modulo p: the Jacobi symbol by quadratic reciprocity, which is Euclid's algorithm with an eye
- * on signs, and five times as fast as raising to (p − 1) / 2. Addresses are public: time may tell what it likes.
+ * Returns true if a number is a square modulo p, by the Jacobi symbol with quadratic reciprocity, which is five times
+ * as fast as raising to (p − 1) / 2. Not constant-time; addresses are public.
  */
 function isSquare(number: bigint): boolean {
   let [upper, lower] = [number % p, p];
@@ -75,7 +75,7 @@ function isSquare(number: bigint): boolean {
     const below = Number(lower & 7n);
     // (2 / n) is −1 when n is 3 or 5 modulo 8.
     if (twos % 2 === 1 && (below === 3 || below === 5)) sign = -sign;
-    // Turning the symbol over changes its sign when both are 3 modulo 4.
+    // Swapping both numbers changes the sign if both are 3 modulo 4.
     if ((upper & 3n) === 3n && below % 4 === 3) sign = -sign;
     [upper, lower] = [lower % upper, upper];
   }

@@ -1,4 +1,4 @@
-/** Key files: JSON arrays of 64 numbers (seed and public key), or base58 text; readable by their owner alone. */
+/** Key files: JSON arrays of 64 numbers (seed and public key), or base58 text; readable by the owner only. */
 
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from "node:fs";
@@ -6,12 +6,12 @@ import { errorCode } from "../domain/error-code.ts";
 import { readTextFile } from "../files/index.ts";
 import { BadKey, WalletKey, walletKeyFromText } from "./wallet-key.ts";
 
-/** No key file is longer, bytes; a longer file is refused. */
+/** Maximum size of a key file, bytes. */
 const maxFile = 4_096;
 
 /**
- * Reads a key file, once its owner alone can.
- * @throws {BadKey} when it cannot be read, others can read it (the message holds the fix), or it holds no key
+ * Reads a key file that only its owner can read.
+ * @throws {BadKey} if it cannot be read, others can read it (the message has the fix), or it contains no key
  */
 export function readKeyFile(path: string): WalletKey {
   const read = readTextFile(path, { largestBytes: maxFile, secret: true });
@@ -30,9 +30,9 @@ export function newKey(seed: Uint8Array = randomBytes(32)): WalletKey {
 }
 
 /**
- * Makes a key and writes it into a new file (mode 0600).
+ * Creates a key and writes it to a new file (mode 0600).
  * @param seed 32 bytes; random by default
- * @throws {BadKey} when the file exists or cannot be written
+ * @throws {BadKey} if the file exists or cannot be written
  */
 export function newKeypairFile(path: string, seed?: Uint8Array): WalletKey {
   const key = newKey(seed);
@@ -41,8 +41,8 @@ export function newKeypairFile(path: string, seed?: Uint8Array): WalletKey {
 }
 
 /**
- * Imports a secret given as text (base58 or JSON) into a new key file.
- * @throws {BadKey} when the text holds no key, or the file exists or cannot be written
+ * Writes a secret given as text (base58 or JSON) to a new key file.
+ * @throws {BadKey} if the text contains no key, or the file exists or cannot be written
  */
 export function importKeypairFile(path: string, text: string): WalletKey {
   const key = walletKeyFromText(text);
@@ -50,11 +50,11 @@ export function importKeypairFile(path: string, text: string): WalletKey {
   return key;
 }
 
-/** Writes a key into a new file (mode 0600). @throws {BadKey} when the file exists or cannot be written */
+/** Writes a key to a new file (mode 0600). @throws {BadKey} if the file exists or cannot be written */
 export function writeKeypairFile(path: string, key: WalletKey): void {
   let file: number;
   try {
-    // Never follows to, or truncates, what is already there.
+    // Does not follow a link, and does not truncate an existing file.
     file = openSync(path, "wx", 0o600);
   } catch (error) {
     if (errorCode(error) === "EEXIST") throw new BadKey(`${path} exists already and is not overwritten`);
@@ -71,7 +71,7 @@ export function writeKeypairFile(path: string, key: WalletKey): void {
     });
     fsyncSync(file);
   } catch (error) {
-    // A file that holds half a key would stand in the way of the next try.
+    // A partial file would block the next attempt.
     unlinkSync(path);
     throw new BadKey(`${path} cannot be written (${errorCode(error) ?? "unknown error"})`);
   } finally {

@@ -1,4 +1,4 @@
-/** The file of a keystore: read whole, replaced whole, readable by its owner alone. */
+/** The keystore's file: read and replaced as a whole; readable by its owner only. */
 import { statSync } from "node:fs";
 import { errorCode } from "../domain/error-code.ts";
 import { isRoot, readTextFile, replaceFile } from "../files/index.ts";
@@ -7,10 +7,10 @@ import { BadKey } from "./wallet-key.ts";
 
 const maxBytes = 262_144;
 
-/** @returns null where there is none @throws {BadKey} when it cannot be read, others can read it, or it is no keystore */
+/** @returns null if there is none @throws {BadKey} if it cannot be read, others can read it, or it is not a keystore */
 export function readKeystore(path: string): Keystore | null {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
-  // Root adds and takes keys for the signer's user.
+  // Root changes keys on behalf of the signer's user.
   const owner = isRoot() ? ({ owner: "any" } as const) : {};
   const read = readTextFile(path, { largestBytes: maxBytes, secret: true, ...owner });
   if ("wrong" in read) throw new BadKey(`${path}: the keystore ${read.wrong}`);
@@ -21,14 +21,14 @@ export function readKeystore(path: string): Keystore | null {
   }
 }
 
-/** @throws {BadKey} as `readKeystore`, and where there is none */
+/** @throws {BadKey} as `readKeystore`, and if there is none */
 export function mustReadKeystore(path: string): Keystore {
   const keystore = readKeystore(path);
   if (keystore === null) throw new BadKey(`there is no keystore ${path}; make one: perpwatch wallet import`);
   return keystore;
 }
 
-/** Replaces the file; what stood there stays whole until the new one does. @throws {BadKey} when it cannot be written */
+/** Replaces the file atomically. @throws {BadKey} if it cannot be written */
 export function writeKeystore(path: string, keystore: Keystore): void {
   try {
     replaceFile(path, keystoreText(keystore));

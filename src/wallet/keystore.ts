@@ -4,7 +4,7 @@
  *   { format, version, kdf: scrypt's parameters and salt, addresses, nonce, sealed }
  *
  * `sealed` is AES-256-GCM of the seeds, in the order of `addresses`, under scrypt of the passphrase; everything else in the file is its
- * associated data. The addresses stand in clear, so that a closed keystore can say which wallets it has.
+ * associated data. The addresses are not encrypted, so that a closed keystore shows its wallets.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
 import { z } from "zod";
@@ -19,8 +19,8 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const seedBytes = 32;
 
-/** 128 MiB for about a third of a second. */
-const usualCost = { N: 131_072, r: 8, p: 1 };
+/** 128 MiB and about a third of a second. */
+const defaultCost = { N: 131_072, r: 8, p: 1 };
 
 const powerOfTwo = (value: number) => Number.isInteger(Math.log2(value));
 const base64 = (bytes: number) =>
@@ -29,7 +29,7 @@ const base64 = (bytes: number) =>
     return read.length === bytes && read.toString("base64") === text;
   });
 
-/** A file may not make whoever opens it work for long: at most 1 GiB of memory. */
+/** Limits the cost of opening a file to 1 GiB of memory. */
 const keystoreForm = z.strictObject({
   format: z.literal(format),
   version: z.literal(version),
@@ -47,10 +47,10 @@ const keystoreForm = z.strictObject({
 
 export type Keystore = z.infer<typeof keystoreForm>;
 
-/** The passphrase does not open this keystore, or the file was changed. */
+/** The passphrase is wrong, or the file was changed. */
 export class WrongPassphrase extends BadKey {}
 
-/** @throws {BadKey} when the text is no keystore; it is not quoted */
+/** @throws {BadKey} if the text is not a keystore; it is not quoted */
 export function keystoreFromText(text: string): Keystore {
   try {
     return keystoreForm.parse(JSON.parse(text));
@@ -63,13 +63,13 @@ export const keystoreText = (keystore: Keystore): string => `${JSON.stringify(ke
 
 /**
  * Seals keys under a passphrase, with a new salt.
- * @param random gives so many random bytes
- * @throws {BadKey} when there are too many, or one twice
+ * @param random returns the given number of random bytes
+ * @throws {BadKey} if there are too many keys, or a key occurs twice
  */
 export function sealKeystore(
   keys: readonly WalletKey[],
   passphrase: string,
-  cost: Pick<Keystore["kdf"], "N" | "r" | "p"> = usualCost,
+  cost: Pick<Keystore["kdf"], "N" | "r" | "p"> = defaultCost,
   random: (bytes: number) => Buffer = randomBytes,
 ): Keystore {
   if (keys.length > maxWallets) throw new BadKey(`a keystore holds at most ${maxWallets} wallets`);
@@ -84,7 +84,7 @@ export function sealKeystore(
   );
   try {
     const cipher = createCipheriv("aes-256-gcm", key, nonce, { authTagLength: tagBytes });
-    cipher.setAAD(associated(head));
+    cipher.setAAD(associatedData(head));
     const sealed = Buffer.concat([cipher.update(seeds), cipher.final(), cipher.getAuthTag()]);
     return { ...head, addresses: [...addresses], sealed: sealed.toString("base64") };
   } finally {
@@ -108,7 +108,7 @@ export function openKeystore(keystore: Keystore, passphrase: string): WalletKey[
   try {
     const nonce = Buffer.from(keystore.nonce, "base64");
     const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: tagBytes });
-    decipher.setAAD(associated(keystore));
+    decipher.setAAD(associatedData(keystore));
     decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
     seeds = Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - tagBytes)), decipher.final()]);
   } catch {
@@ -127,7 +127,7 @@ export function openKeystore(keystore: Keystore, passphrase: string): WalletKey[
   }
 }
 
-/** The keys; null where this is not the passphrase. */
+/** Returns the keys; null if the passphrase is wrong. */
 export function keysUnder(keystore: Keystore, passphrase: string): WalletKey[] | null {
   try {
     return openKeystore(keystore, passphrase);
@@ -139,11 +139,17 @@ export function keysUnder(keystore: Keystore, passphrase: string): WalletKey[] |
 
 function keyOf(passphrase: string, { N, r, p, salt }: Keystore["kdf"]): Buffer {
   const maxmem = 128 * N * r * p + 33_554_432;
-  // The same passphrase can be typed in more than one way.
+  // Systems may encode the same passphrase differently.
   return scryptSync(passphrase.normalize("NFKC"), Buffer.from(salt, "base64"), 32, { N, r, p, maxmem });
 }
 
-function associated({ format: is, version: of, kdf, addresses, nonce }: Omit<Keystore, "sealed">): Buffer {
+function associatedData({
+  format: formatName,
+  version: formatVersion,
+  kdf,
+  addresses,
+  nonce,
+}: Omit<Keystore, "sealed">): Buffer {
   const { name, N, r, p, salt } = kdf;
-  return Buffer.from(JSON.stringify([is, of, name, N, r, p, salt, addresses, nonce]));
+  return Buffer.from(JSON.stringify([formatName, formatVersion, name, N, r, p, salt, addresses, nonce]));
 }

@@ -1,7 +1,6 @@
 /**
- * Transactions of the ledger: put together from instructions, taken apart from bytes, signed. The format is the
- * library's business (@solana/kit); signing stays with WalletKey. Slow to load (about 0.2 s), so it is imported where it
- * is needed and no sooner.
+ * Transactions of the ledger: assembled from instructions, parsed from bytes, signed. @solana/kit handles the format;
+ * WalletKey signs. Loading takes about 0.2 s, so this file is imported only when needed.
  *
  *   assembleTransaction ─► signTransaction (each holder of a key) ─► wire ─► ledger
  *   readTransaction ◄──────────────────────────────────────────────── wire
@@ -29,7 +28,7 @@ import { verifyBytes } from "./ed25519.ts";
 import { maxTransactionBytes } from "./transaction.ts";
 import type { WalletKey } from "./wallet-key.ts";
 
-/** Bytes that are no transaction, or one that cannot be. */
+/** Thrown for bytes that are not a transaction, and for an invalid transaction. */
 export class BadTransaction extends Error {
   override readonly name = "BadTransaction";
 }
@@ -51,35 +50,35 @@ export interface LedgerTransaction {
   readonly feePayer: string;
   /** Base58. */
   readonly blockhash: string;
-  /** The required signers, the fee payer first, with the signature where there is one. */
+  /** The required signers, the fee payer first, with their signatures; null: not signed yet. */
   readonly signatures: ReadonlyMap<string, Uint8Array | null>;
-  /** As written: an account has the widest rights that any instruction asks for it. */
+  /** As encoded: an account has the widest rights that any instruction requires for it. */
   readonly instructions: readonly LedgerInstruction[];
-  /** Every account that the message names. */
+  /** All accounts of the message. */
   readonly accounts: readonly LedgerAccount[];
-  /** The bytes that are signed. */
+  /** The signed bytes. */
   readonly message: Uint8Array;
   /** Base64. */
   readonly wire: string;
 }
 
 /**
- * A version-0 transaction without lookup tables, signed by nobody yet.
- * @throws {BadTransaction} when an address is none or the whole is too long for the ledger
+ * Creates an unsigned version-0 transaction without lookup tables.
+ * @throws {BadTransaction} if an address is invalid or the transaction is too long for the ledger
  */
 export function assembleTransaction(parts: {
   readonly feePayer: string;
   readonly blockhash: string;
   readonly instructions: readonly LedgerInstruction[];
 }): LedgerTransaction {
-  const compiled = attempt(() => {
+  const compiled = wrapErrors(() => {
     const payer = address(parts.feePayer);
     const instructions = parts.instructions.map(({ programId, accounts, data }) => ({
       programAddress: address(programId),
       accounts: accounts.map((it) => ({ address: address(it.pubkey), role: roleOf(it) })),
       data,
     }));
-    // Until when a blockhash lives is watched by whoever sends; the message does not hold it.
+    // The sender tracks the lifetime of the blockhash; the message does not contain it.
     const lifetime = { blockhash: blockhash(parts.blockhash), lastValidBlockHeight: 0n };
     const empty = setTransactionMessageFeePayer(payer, createTransactionMessage({ version: 0 }));
     const message = setTransactionMessageLifetimeUsingBlockhash(lifetime, empty);
@@ -90,7 +89,7 @@ export function assembleTransaction(parts: {
 
 /**
  * @param wire base64 of a legacy or version-0 transaction
- * @throws {BadTransaction} for what is none, is not written in the one canonical way, or leans on lookup tables
+ * @throws {BadTransaction} if it is invalid, is not in canonical form, or uses lookup tables
  */
 export function readTransaction(wire: string): LedgerTransaction {
   const bytes = new Uint8Array(Buffer.from(wire, "base64"));
@@ -101,7 +100,7 @@ export function readTransaction(wire: string): LedgerTransaction {
       `the transaction has ${bytes.length} bytes, the ledger takes ${maxTransactionBytes}`,
     );
   }
-  const { transaction, message } = attempt(() => {
+  const { transaction, message } = wrapErrors(() => {
     const transaction = getTransactionDecoder().decode(bytes);
     return { transaction, message: getCompiledTransactionMessageDecoder().decode(transaction.messageBytes) };
   });
@@ -113,12 +112,12 @@ export function readTransaction(wire: string): LedgerTransaction {
   }
   const { header, staticAccounts } = message;
   if (header.numSignerAccounts < 1) throw new BadTransaction("nobody has to sign the transaction");
-  // The decoder takes bytes that are cut short, or followed by more, without an error.
-  const again = attempt(() => ({
+  // The decoder accepts truncated bytes and trailing bytes without an error.
+  const reencoded = wrapErrors(() => ({
     message: getCompiledTransactionMessageEncoder().encode(message),
     whole: getTransactionEncoder().encode(transaction),
   }));
-  if (!same(again.message, transaction.messageBytes) || !same(again.whole, bytes))
+  if (!equalBytes(reencoded.message, transaction.messageBytes) || !equalBytes(reencoded.whole, bytes))
     throw new BadTransaction("the transaction is cut short, or more follows it");
   if (new Set(staticAccounts).size !== staticAccounts.length)
     throw new BadTransaction("an account is named twice");
@@ -152,7 +151,7 @@ export function readTransaction(wire: string): LedgerTransaction {
   };
 }
 
-/** @throws {BadTransaction} when the key's signature is not asked for */
+/** @throws {BadTransaction} if the key's signature is not required */
 export function signTransaction(transaction: LedgerTransaction, key: WalletKey): LedgerTransaction {
   if (!transaction.signatures.has(key.address))
     throw new BadTransaction(`${key.address} does not have to sign this transaction`);
@@ -166,29 +165,29 @@ export function signTransaction(transaction: LedgerTransaction, key: WalletKey):
   return readTransaction(getBase64EncodedWireTransaction({ messageBytes, signatures }));
 }
 
-/** The signers whose signature is missing. */
+/** The signers whose signatures are missing. */
 export function missingSigners({ signatures }: LedgerTransaction): string[] {
   return [...signatures].flatMap(([pubkey, signature]) => (signature === null ? [pubkey] : []));
 }
 
-/** The signers whose signature does not hold. */
+/** The signers whose signatures are invalid. */
 export function brokenSignatures({ signatures, message }: LedgerTransaction): string[] {
   return [...signatures].flatMap(([pubkey, signature]) =>
-    signature === null || holds(pubkey, message, signature) ? [] : [pubkey],
+    signature === null || isValidSignature(pubkey, message, signature) ? [] : [pubkey],
   );
 }
 
-/** By which the ledger knows it: the fee payer's signature, base58; null until there is one. */
+/** The transaction's id on the ledger: the fee payer's signature, base58; null: not signed yet. */
 export function signatureOf({ signatures, feePayer }: LedgerTransaction): string | null {
   const signature = signatures.get(feePayer);
   return signature ? addressOf(signature) : null;
 }
 
-function holds(pubkey: string, message: Uint8Array, signature: Uint8Array): boolean {
+function isValidSignature(pubkey: string, message: Uint8Array, signature: Uint8Array): boolean {
   try {
     return verifyBytes(addressBytes(pubkey), message, signature);
   } catch {
-    // An address that is no point of the curve has signed nothing.
+    // An address that is not a point of the curve has no valid signature.
     return false;
   }
 }
@@ -204,7 +203,7 @@ interface Header {
   readonly numReadonlyNonSignerAccounts: number;
 }
 
-/** Signers stand first; in each half those that are only read stand last. */
+/** Signers come first; within signers and non-signers, read-only accounts come last. */
 function rightsOf(index: number, header: Header, all: readonly unknown[]) {
   const isSigner = index < header.numSignerAccounts;
   const isWritable = isSigner
@@ -213,12 +212,12 @@ function rightsOf(index: number, header: Header, all: readonly unknown[]) {
   return { isSigner, isWritable };
 }
 
-function same(one: ArrayLike<number>, other: ArrayLike<number>): boolean {
+function equalBytes(one: ArrayLike<number>, other: ArrayLike<number>): boolean {
   return one.length === other.length && Array.from(one).every((byte, index) => byte === other[index]);
 }
 
-/** The library's errors say what is wrong in its own words; one class of ours stands for all of them. */
-function attempt<T>(act: () => T): T {
+/** Wraps errors of the library in BadTransaction. */
+function wrapErrors<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {

@@ -1,13 +1,13 @@
 /**
- * Sessions at rest: a JSON value under AES-256-GCM. The key is derived from the wallet's secret (`WalletKey.deriveKey`); the signer
- * derives it and gives it to the daemon (`WalletSigner.sessionKey`). No other wallet opens what one has sealed.
+ * Encrypts stored sessions: a JSON value under AES-256-GCM. The key is derived from the wallet's secret (`WalletKey.deriveKey`); the signer
+ * derives it and gives it to the daemon (`WalletSigner.sessionKey`). A value can be opened by the same wallet only.
  *
  *   version (1 byte) · nonce (12) · ciphertext · tag (16);  associated data: the wallet's address
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
-/** The stored value was not sealed by this wallet, or has been changed since. */
+/** Thrown if a stored value was sealed by another wallet or changed. */
 export class SealBroken extends Error {
   override readonly name = "SealBroken";
 }
@@ -16,7 +16,7 @@ const version = 1;
 const nonceLength = 12;
 const tagLength = 16;
 
-/** The `info` of a session's key, for `WalletKey.deriveKey`. */
+/** The `info` of session keys, for `WalletKey.deriveKey`. */
 export const sessionInfo = "perpwatch session v1";
 
 /**
@@ -48,8 +48,8 @@ export function seal(
 }
 
 /**
- * Opens what `seal` made with the same key and address. The shape of the value is for the caller to check.
- * @throws {SealBroken} when it was changed, cut, or sealed by another wallet or a later version
+ * Opens a value sealed with the same key and address. The caller validates its shape.
+ * @throws {SealBroken} if it was changed, truncated, or sealed by another wallet or a later version
  */
 export function open(key: Uint8Array, address: string, sealed: Uint8Array): unknown {
   if (sealed.length < 1 + nonceLength + tagLength) throw new SealBroken("too short to be sealed");

@@ -1,8 +1,8 @@
 /**
- * Signing the challenge of a transaction login: a legacy transaction in wire form, base64, with one empty
- * signature. It can never be executed; signing it proves the key to the exchange and nothing else, and this file
- * makes sure of that before it signs. Compute Budget instructions and Lighthouse's assertions may stand beside the
- * memo; whether its blockhash is that of a block cannot be known here, so they may not cost anything beside the plain fee either.
+ * Signs the challenge of a transaction login: a legacy transaction in wire form, base64, with one empty signature. It can
+ * never be executed; signing it only proves the key to the exchange, which is checked here before signing. Compute Budget
+ * instructions and Lighthouse's assertions are permitted beside the memo. Whether its blockhash is that of a block is not
+ * known here, so they must not cost anything besides the plain fee.
  *
  *   count of signatures (1) · signature (64 bytes) · message: header (3) · accounts · blockhash · instructions
  */
@@ -10,7 +10,7 @@
 import { addressOf } from "./address.ts";
 import type { WalletKey } from "./wallet-key.ts";
 
-/** A challenge that is not what a wallet may be asked to sign. */
+/** Thrown for a challenge that a wallet must not sign. */
 export class BadChallenge extends Error {
   override readonly name = "BadChallenge";
 }
@@ -21,52 +21,52 @@ const memoPrograms = [
   "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
 ];
 
-/** May stand beside the memo, anywhere. */
+/** Programs permitted beside the memo. */
 const computeBudget = "ComputeBudget111111111111111111111111111111";
 const lighthouse = "L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95";
 
-/** The ledger takes no longer transactions. */
+/** Maximum size of a transaction on the ledger. */
 export const maxTransactionBytes = 1_232;
-/** Control and format characters, those of private use and none at all; breaks of lines and paragraphs but newline. */
+/** Control, format, private-use and unassigned characters; line and paragraph separators except newline. */
 export const unprintable = /(?!\n)[\p{C}\p{Zl}\p{Zp}]/u;
 
 /** A message header, an account, a blockhash and an empty list of instructions. */
-const shortestMessage = 3 + 1 + 32 + 32 + 1;
+const minMessageBytes = 3 + 1 + 32 + 32 + 1;
 
 /**
  * Signs a login challenge.
  * @param unsigned base64 of the wire transaction
- * @param nonceId of the challenge: the memo has to name it
+ * @param nonceId of the challenge; the memo has to contain it
  * @returns base64 of the same bytes with the wallet's signature in slot 0
- * @throws {BadChallenge} when it is malformed, asks for another signer, or would do more than a memo
+ * @throws {BadChallenge} if it is malformed, requires another signer, or does more than leave a memo
  */
 export function signChallenge(key: WalletKey, unsigned: string, nonceId: string): string {
-  const { wire, message } = parsed(key.address, unsigned, nonceId);
+  const { wire, message } = parseChallenge(key.address, unsigned, nonceId);
   Buffer.from(key.sign(message)).copy(wire, 1);
   return wire.toString("base64");
 }
 
 /**
- * @returns the memo of a challenge that could be signed, so that its form can be looked at
+ * @returns the memo of a challenge that may be signed, for a check of its form
  * @throws {BadChallenge} as `signChallenge`
  */
 export function memoOfChallenge(wallet: string, unsigned: string, nonceId: string): string {
-  return parsed(wallet, unsigned, nonceId).memo;
+  return parseChallenge(wallet, unsigned, nonceId).memo;
 }
 
-function parsed(wallet: string, unsigned: string, nonceId: string) {
+function parseChallenge(wallet: string, unsigned: string, nonceId: string) {
   const wire = Buffer.from(unsigned, "base64");
   if (wire.length === 0 || wire.toString("base64") !== unsigned) throw new BadChallenge("not base64");
   if (wire.length > maxTransactionBytes)
     throw new BadChallenge(`the transaction has more than ${maxTransactionBytes} bytes`);
-  // A compact count is one byte below 128.
+  // A compact count below 128 is one byte.
   if (wire[0] !== 1) throw new BadChallenge("not exactly one signature is asked for");
   const message = wire.subarray(65);
   return { wire, message, memo: checkMessage(message, wallet, nonceId) };
 }
 
 function checkMessage(message: Uint8Array, wallet: string, nonceId: string): string {
-  if (message.length < shortestMessage) throw new BadChallenge("the transaction is cut short");
+  if (message.length < minMessageBytes) throw new BadChallenge("the transaction is cut short");
   if (message[0]! >= 0x80) throw new BadChallenge("not a legacy transaction");
   if (message[0] !== 1 || message[1] !== 0) throw new BadChallenge("not exactly one signer is required");
   const reader = new Reader(message, 3);
@@ -80,15 +80,17 @@ function checkMessage(message: Uint8Array, wallet: string, nonceId: string): str
   let memo = "";
   for (let i = 0; i < count; i += 1) {
     const program = accounts[reader.byte()];
-    const used = reader.take(reader.count());
+    const accountIndices = reader.take(reader.count());
     const data = reader.take(reader.count());
-    if (used.some((index) => index >= accounts.length)) throw new BadChallenge("an account is not listed");
+    if (accountIndices.some((index) => index >= accounts.length))
+      throw new BadChallenge("an account is not listed");
     if (program !== undefined && memoPrograms.includes(program)) {
-      if (used.some((index) => index !== 0)) throw new BadChallenge("the memo names another account");
+      if (accountIndices.some((index) => index !== 0))
+        throw new BadChallenge("the memo names another account");
       memo = memoOf(data, nonceId);
       memos += 1;
     } else if (program === computeBudget) checkBudget(data);
-    // The first two kinds keep accounts of their own, paid by who signs; all others only assert.
+    // The first two kinds create accounts that the signer pays for; the others only assert.
     else if (program !== lighthouse || data.length === 0 || data[0]! < 2)
       throw new BadChallenge("the transaction would do more than leave a memo");
   }
@@ -98,7 +100,10 @@ function checkMessage(message: Uint8Array, wallet: string, nonceId: string): str
   return memo;
 }
 
-/** Printable text, so that it is no other service's data, of this challenge and no other. */
+/**
+ * Returns the memo's text. It has to be printable, so that it cannot be data of another service, and to name this
+ * challenge.
+ */
 function memoOf(data: Uint8Array, nonceId: string): string {
   const bytes = Buffer.from(data);
   const text = bytes.toString("utf8");
@@ -109,7 +114,7 @@ function memoOf(data: Uint8Array, nonceId: string): string {
   return text;
 }
 
-/** Limits of what the transaction may use, and a price of 0: a challenge that is never executed has no reason to be preferred. */
+/** Permits limits of resources, and a price of 0: a challenge is never executed and needs no priority. */
 function checkBudget(data: Uint8Array): void {
   const [kind] = data;
   const isPrice = kind === 3 && data.length === 9;
@@ -146,7 +151,7 @@ class Reader {
     for (let shift = 0; shift < 21; shift += 7) {
       const next = this.byte();
       value |= (next & 0x7f) << shift;
-      // One length has one way to be written.
+      // Only the shortest encoding of a length is valid.
       if (next === 0 && shift > 0) break;
       if (next < 0x80) return value;
     }

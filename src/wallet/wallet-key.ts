@@ -1,6 +1,6 @@
 /**
- * A wallet's secret key in memory. It signs, it derives keys for what is kept at rest, it tells its address;
- * the secret itself has no way out, however the object is printed, logged or serialized.
+ * A wallet's secret key in memory. It signs, derives keys for stored data, and has an address. The secret itself cannot
+ * be printed, logged or serialized.
  */
 
 import { hkdfSync, type KeyObject } from "node:crypto";
@@ -9,13 +9,13 @@ import { base58 } from "@scure/base";
 import { addressOf } from "./address.ts";
 import { privateKeyFromSeed, publicKeyOf, signBytes, withSeedOf } from "./ed25519.ts";
 
-/** Text or file that holds no usable key. Its message never repeats what was read. */
+/** Thrown for text or a file without a usable key. The message never quotes the input. */
 export class BadKey extends Error {
   override readonly name = "BadKey";
 }
 
 export class WalletKey {
-  /** Holds the one copy of the seed, outside of the heap of JavaScript. */
+  /** The only copy of the seed, outside of the JavaScript heap. */
   readonly #key: KeyObject;
   /** Base58 of the public key: the wallet's authority. */
   readonly address: string;
@@ -31,7 +31,7 @@ export class WalletKey {
     return new WalletKey(seed);
   }
 
-  /** @param pair seed and public key, 64 bytes @throws {BadKey} when they do not belong together */
+  /** @param pair seed and public key, 64 bytes @throws {BadKey} if they do not match */
   static fromKeypair(pair: Uint8Array): WalletKey {
     if (pair.length !== 64) throw new BadKey(`a keypair has 64 bytes, this one ${pair.length}`);
     const key = new WalletKey(pair.subarray(0, 32));
@@ -47,19 +47,19 @@ export class WalletKey {
   }
 
   /**
-   * Signs a text's UTF-8 bytes, exactly as it stands; base58, as message login wants it. A text from outside has to pass
-   * `LoginForms.check` first.
+   * Signs a text's UTF-8 bytes; base58, as message login requires. Text from outside has to pass `LoginForms.check`
+   * first.
    */
   signText(text: string): string {
     return base58.encode(this.sign(new TextEncoder().encode(text)));
   }
 
-  /** 32 bytes by HKDF-SHA256 from the secret seed: a key of its own for each `info`. */
+  /** Derives 32 bytes by HKDF-SHA256 from the secret seed, different for each `info`. */
   deriveKey(info: string, salt: Uint8Array = new Uint8Array(0)): Buffer {
     return withSeedOf(this.#key, (seed) => Buffer.from(hkdfSync("sha256", seed, salt, info, 32)));
   }
 
-  /** For the one place that writes key files. Called with a copy that is wiped when `use` returns. */
+  /** Passes a copy of the keypair to `use`, for writing key files. The copy is wiped when `use` returns. */
   withKeypair<T>(use: (pair: Uint8Array) => T): T {
     const pair = withSeedOf(this.#key, (seed) => Buffer.concat([seed, publicKeyOf(this.#key)]));
     try {
@@ -87,8 +87,8 @@ export class WalletKey {
 }
 
 /**
- * Reads a secret from text: the JSON array of a keypair file, or base58 of a keypair (64 bytes) or seed (32).
- * @throws {BadKey} saying what is wrong, never what was read
+ * Parses a secret: the JSON array of a keypair file, or base58 of a keypair (64 bytes) or seed (32).
+ * @throws {BadKey} with the mistake; never quotes the input
  */
 export function walletKeyFromText(text: string): WalletKey {
   const trimmed = text.trim();
@@ -114,7 +114,7 @@ function fromJson(text: string): WalletKey {
   );
   if (wrong !== -1)
     throw new BadKey(`entry ${wrong + 1} of the JSON keypair is not an integer from 0 to 255`);
-  // Small arrays without a buffer of their own lie in the heap, which leaves copies where it moves them.
+  // Small arrays without an own buffer are in the heap, where moving them leaves copies.
   const pair = new Uint8Array(new ArrayBuffer(numbers.length));
   pair.set(numbers as readonly number[]);
   return wiped(pair, WalletKey.fromKeypair);

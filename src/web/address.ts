@@ -1,10 +1,10 @@
-/** The reason why an address cannot be listened on, and whether it could be. */
+/** Checks if an address can be listened on, and explains failures. */
 import { createServer } from "node:net";
 import { errorCode } from "./errors.ts";
 
 /**
- * In words that end a sentence about the address.
- * @param setting names its port
+ * Describes an error of listening, as the end of a sentence about the address.
+ * @param setting names the setting with the port
  */
 export function addressTrouble(error: unknown, setting = "dashboard.listen"): string {
   const code = errorCode(error);
@@ -21,7 +21,7 @@ export function addressTrouble(error: unknown, setting = "dashboard.listen"): st
   }
 }
 
-/** Listens there for a moment. @returns what keeps us from it; null: nothing does */
+/** Listens at the address for a moment. @returns the reason why that fails; null: it works */
 export function tryAddress({
   host,
   port,

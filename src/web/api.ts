@@ -1,4 +1,4 @@
-/** `/api/v1`: the daemon as JSON. The door says who may ask what; some things only its owner may, over the socket. */
+/** The JSON API under `/api/v1`. Authorization is checked before; some routes are for the owner only, over the socket. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { severities } from "../domain/alert.ts";
@@ -6,20 +6,20 @@ import type { Clock } from "../domain/clock.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { DashboardSource, SessionOutcome } from "../domain/ports.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import { cachedAnswer } from "./cached-answer.ts";
 import { parse } from "./parse.ts";
-import { recent } from "./recent.ts";
+import type { QueryRunner } from "./query-runner.ts";
 import { Refused } from "./refused.ts";
-import type { Turns } from "./turns.ts";
 import { toWire } from "./wire.ts";
 
 /** The answer of `GET /api/v1/status`. */
 export interface StatusAnswer extends DaemonStatus {
-  /** The daemon's clock when it answered, ms: what ages are reckoned from. */
+  /** The daemon's clock at the time of the answer, ms; ages are relative to it. */
   readonly nowMs: number;
 }
 
 const name = z.string().min(1).max(200);
-const limit = (most: number) => z.coerce.number().int().min(1).max(most);
+const limit = (max: number) => z.coerce.number().int().min(1).max(max);
 
 const alertQuery = z.strictObject({
   state: z.enum(["firing", "ended"]).optional(),
@@ -37,7 +37,7 @@ const silenceWish = z.strictObject({
   comment: z.string().max(2_000).default(""),
   startsMs: z.number().optional(),
   endsMs: z.number(),
-  /** Only says what it would hold. */
+  /** True: only report what the silence would hold. */
   preview: z.boolean().optional(),
 });
 const expiry = z.strictObject({ by: name });
@@ -56,10 +56,10 @@ const selection = z.union([
   z.strictObject({ wallet: name, upToMs: z.int().min(0) }),
 ]);
 
-/** One text or several: `?price=SOL=-10%&price=BTC=58000`. */
+/** One value or several: `?price=SOL=-10%&price=BTC=58000`. */
 const texts = z
   .union([name, z.array(name).max(100)])
-  .transform((given) => (typeof given === "string" ? [given] : given));
+  .transform((value) => (typeof value === "string" ? [value] : value));
 const maxUsd = 1e12;
 const whatIfQuery = z.strictObject({
   wallet: name,
@@ -69,43 +69,43 @@ const whatIfQuery = z.strictObject({
   deposit: z.coerce.number().min(-maxUsd).max(maxUsd).optional(),
 });
 
-/** No receivers: only told to whoever asks. */
+/** Without receivers the digest is only returned. */
 const digestWish = z.strictObject({ receivers: z.array(name).max(50).default([]) });
 
 export interface ApiOptions {
   readonly source: DashboardSource;
   readonly clock: Clock;
-  /** For queries that read much. */
-  readonly turns: Turns;
-  /** The status may be a second old. */
-  readonly kept: boolean;
+  /** Runs queries that read large parts of the database. */
+  readonly runQuery: QueryRunner;
+  /** True: the status may be up to a second old. */
+  readonly cached: boolean;
 }
 
 export function serveApi(app: FastifyInstance, options: ApiOptions): void {
-  const { source, clock, turns, kept } = options;
+  const { source, clock, runQuery, cached } = options;
   const status = (): string => toWire({ ...source.status(), nowMs: clock.nowMs() } satisfies StatusAnswer);
-  const statusText = kept ? recent(clock, status) : status;
+  const statusText = cached ? cachedAnswer(clock, status) : status;
   app.get("/api/v1/status", async (_request, reply) => {
     reply.type("application/json; charset=utf-8").serializer((text: string) => text);
     return statusText();
   });
 
   app.get("/api/v1/alerts", async (request) => {
-    const { shadow, ...query } = given(parse(alertQuery, request.query, "query"));
+    const { shadow, ...query } = withoutUndefined(parse(alertQuery, request.query, "query"));
     const wanted = {
       ...query,
-      // `?shadow` alone means yes.
+      // `?shadow` without a value means true.
       ...(shadow === undefined || shadow === "false" ? {} : { shadow: true }),
       limit: query.limit ?? 100,
     };
-    const alerts = await turns(request, () => source.alerts(wanted));
+    const alerts = await runQuery(request, () => source.alerts(wanted));
     return { alerts, nowMs: clock.nowMs() };
   });
 
   app.get("/api/v1/alerts/:id", async (request) => {
     const { id } = parse(alertId, request.params, "path");
-    const story = await turns(request, () => source.alert(id));
-    return { ...found(story, `there is no alert ${id}`), nowMs: clock.nowMs() };
+    const story = await runQuery(request, () => source.alert(id));
+    return { ...orNotFound(story, `there is no alert ${id}`), nowMs: clock.nowMs() };
   });
 
   app.get<{ Params: { rule: string } }>("/api/v1/rules/:rule/explanation", async (request) => {
@@ -119,7 +119,7 @@ export function serveApi(app: FastifyInstance, options: ApiOptions): void {
       case "eventRule":
         throw new Refused(409, `${rule} is a rule on events: those are judged once, when they happen`);
       case "noRule":
-        throw new Refused(404, `no rule is called ${rule}${meant(rule, answer.known)}`);
+        throw new Refused(404, `no rule is called ${rule}${suggestion(rule, answer.known)}`);
       case "noSubject":
         throw new Refused(404, noSubject(rule, subject, answer.known));
     }
@@ -128,22 +128,22 @@ export function serveApi(app: FastifyInstance, options: ApiOptions): void {
   app.get("/api/v1/silences", async () => ({ silences: source.silences(), nowMs: clock.nowMs() }));
 
   app.get("/api/v1/notifications", async (request) => {
-    const { wallet, unacked, limit: most } = parse(notificationQuery, request.query, "query");
+    const { wallet, unacked, limit: max } = parse(notificationQuery, request.query, "query");
     const wanted = {
       ...(wallet === undefined ? {} : { wallet }),
-      // `?unacked` alone means yes.
+      // `?unacked` without a value means true.
       unacked: unacked !== undefined && unacked !== "false",
-      limit: most,
+      limit: max,
     };
-    const rows = await turns(request, () => source.notifications(wanted));
-    return { notifications: found(rows, `no wallet is called ${wallet}`) };
+    const rows = await runQuery(request, () => source.notifications(wanted));
+    return { notifications: orNotFound(rows, `no wallet is called ${wallet}`) };
   });
 
   serveChanges(app, options);
   serveWhatIf(app, options);
 }
 
-function serveWhatIf(app: FastifyInstance, { source, clock, turns }: ApiOptions): void {
+function serveWhatIf(app: FastifyInstance, { source, clock, runQuery }: ApiOptions): void {
   app.get("/api/v1/what-if", async (request) => {
     const {
       wallet,
@@ -153,7 +153,7 @@ function serveWhatIf(app: FastifyInstance, { source, clock, turns }: ApiOptions)
       deposit = 0,
     } = parse(whatIfQuery, request.query, "query");
     const question = { wallet, account, prices: price, closes: close, depositUsd: deposit };
-    const outcome = await turns(request, async () => source.whatIf(question));
+    const outcome = await runQuery(request, async () => source.whatIf(question));
     switch (outcome.kind) {
       case "done":
         return { ...outcome.answer, nowMs: clock.nowMs() };
@@ -179,7 +179,7 @@ function serveChanges(app: FastifyInstance, { source }: ApiOptions): void {
 
   app.post("/api/v1/silences", async (request) => {
     const { preview, matchers, author, comment, endsMs, ...when } = parse(silenceWish, request.body, "body");
-    const wish = { matchers, author, comment, endsMs, ...given(when) };
+    const wish = { matchers, author, comment, endsMs, ...withoutUndefined(when) };
     const outcome = await source.silence(wish, preview === true);
     if (outcome.kind === "wrong") throw new Refused(400, outcome.problem);
     return { silence: outcome.silence, holds: outcome.holds };
@@ -196,13 +196,13 @@ function serveChanges(app: FastifyInstance, { source }: ApiOptions): void {
 
   app.post("/api/v1/notifications/ack", async (request) => {
     const what = parse(selection, request.body, "body");
-    return found(await source.acknowledgeNotifications(what), `no wallet is called ${what.wallet}`);
+    return orNotFound(await source.acknowledgeNotifications(what), `no wallet is called ${what.wallet}`);
   });
 
   app.post("/api/v1/notifications/audit", async (request) => {
     const { wallet } = parse(auditWish, request.body, "body");
     const audits = await source.auditNotifications(wallet);
-    return { audits: found(audits, `no wallet with a session is called ${wallet}`) };
+    return { audits: orNotFound(audits, `no wallet with a session is called ${wallet}`) };
   });
 
   app.post("/api/v1/drill", async (request) => {
@@ -217,7 +217,7 @@ function serveChanges(app: FastifyInstance, { source }: ApiOptions): void {
 
   app.post<{ Params: { name: string } }>("/api/v1/channels/:name/test", async (request, reply) => {
     const channel = request.params.name;
-    const outcome = found(await source.testChannel(channel), `no channel is called ${channel}`);
+    const outcome = orNotFound(await source.testChannel(channel), `no channel is called ${channel}`);
     if (outcome.kind === "delivered") return outcome;
     reply.code(502);
     return { error: `${channel} did not take it (${outcome.failure}): ${outcome.detail}`, ...outcome };
@@ -235,7 +235,11 @@ function serveChanges(app: FastifyInstance, { source }: ApiOptions): void {
   for (const act of ["login", "logout"] as const) {
     app.post<{ Params: { name: string } }>(`/api/v1/wallets/:name/${act}`, async (request) => {
       const wallet = request.params.name;
-      return sessionAnswer(wallet, act, found(await source[act](wallet), `no wallet is called ${wallet}`));
+      return sessionAnswer(
+        wallet,
+        act,
+        orNotFound(await source[act](wallet), `no wallet is called ${wallet}`),
+      );
     });
   }
 }
@@ -248,36 +252,36 @@ function sessionAnswer(wallet: string, act: string, outcome: SessionOutcome) {
   throw new Refused(502, `${act} of ${wallet} failed: ${outcome.detail}`);
 }
 
-function meant(given: string, known: readonly string[]): string {
-  const nearest = nearestName(given, known);
+function suggestion(name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known);
   return nearest === null ? "" : `; did you mean ${nearest}?`;
 }
 
 const maxListed = 10;
 
 function noSubject(rule: string, subject: string | null, known: readonly string[]): string {
-  if (subject !== null) return `${rule} judges no ${subject} now${amongst(known)}`;
+  if (subject !== null) return `${rule} judges no ${subject} now${otherSubjects(known)}`;
   if (known.length === 0) return `${rule} judges nothing now`;
-  return `say which with --subject: ${rule} judges ${listed(known)}`;
+  return `say which with --subject: ${rule} judges ${listText(known)}`;
 }
 
-function amongst(known: readonly string[]): string {
+function otherSubjects(known: readonly string[]): string {
   if (known.length === 0) return ", and nothing else";
-  return `; it judges ${listed(known)}`;
+  return `; it judges ${listText(known)}`;
 }
 
-function listed(known: readonly string[]): string {
+function listText(known: readonly string[]): string {
   const more = known.length > maxListed ? ` and ${known.length - maxListed} more` : "";
   return `${known.slice(0, maxListed).join(", ")}${more}`;
 }
 
-function found<T>(value: T | null, otherwise: string): T {
+function orNotFound<T>(value: T | null, otherwise: string): T {
   if (value === null) throw new Refused(404, otherwise);
   return value;
 }
 
-/** Without the members that are undefined. */
-function given<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+/** Returns the object without undefined members. */
+function withoutUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;
   };

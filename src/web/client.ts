@@ -1,33 +1,33 @@
-/** Asks the running daemon from a command on this machine: one request over its socket. */
+/** Sends one request of a command to the running daemon over its socket. */
 import { request } from "node:http";
 import { DashboardError, errorCode } from "./errors.ts";
-import { whyForeign } from "./socket.ts";
+import { foreignReason } from "./socket.ts";
 
 export interface DaemonQuestion {
   readonly socketPath: string;
-  /** A user whom the socket may belong to, beside this one and root. */
+  /** A user who may own the socket, besides this user and root. */
   readonly owner?: number;
   readonly method: "GET" | "POST";
-  /** With its query: `/api/v1/alerts?state=firing`. */
+  /** Path with query: `/api/v1/alerts?state=firing`. */
   readonly path: string;
-  /** Sent as JSON when given. */
+  /** Sent as JSON if set. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
 
 export type DaemonAnswer =
-  /** `body` is the parsed JSON; of a refusal it is `{ error }`. See wire.ts for the numbers in it. */
+  /** `body` is the parsed JSON; for a refusal it is `{ error }`. See wire.ts for its numbers. */
   | { readonly kind: "answered"; readonly status: number; readonly body: unknown }
-  /** Nobody listens at the socket: no daemon runs on this database. */
+  /** Nothing listens on the socket: no daemon runs for this database. */
   | { readonly kind: "noDaemon" };
 
 /**
- * Nothing is sent through a socket of another user.
- * @throws when the socket may not be used, the daemon hangs up in the middle, or the signal aborts
+ * Sends a request. Nothing is sent over a socket of another user.
+ * @throws if the socket is not trusted, the connection breaks, or the signal aborts
  */
 export async function askDaemon(question: DaemonQuestion): Promise<DaemonAnswer> {
   const { socketPath, method, path, body, signal } = question;
-  const foreign = whyForeign(socketPath, question.owner);
+  const foreign = foreignReason(socketPath, question.owner);
   if (foreign !== null)
     throw new DashboardError(
       "not-trusted",

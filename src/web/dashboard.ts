@@ -1,6 +1,7 @@
 /**
- * The local API behind two doors: a Unix socket for its owner, and a TCP listener for browsers and programs, which need a session
- * or a token unless the configuration says otherwise: the page, its JSON, metrics, health.
+ * The local API on two listeners: a Unix socket for its owner, and TCP for browsers and programs. TCP requests need a
+ * session or a token unless the configuration permits reading without login. Serves the page, its JSON, metrics and
+ * health.
  */
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,58 +11,59 @@ import { type Clock, systemClock } from "../domain/clock.ts";
 import type { AccessStore, DashboardSource } from "../domain/ports.ts";
 import { Access } from "./access/access.ts";
 import { isKnown } from "./access/credential.ts";
-import { Passwords } from "./access/passwords.ts";
+import { LoginThrottle } from "./access/login-throttle.ts";
+import { PasswordChecker } from "./access/password-checker.ts";
 import { serveAccess, serveSession } from "./access/routes.ts";
-import { SlowDown } from "./access/slow-down.ts";
 import { addressTrouble } from "./address.ts";
 import { serveApi } from "./api.ts";
-import { createDoor } from "./door.ts";
+import { createAuthorizer } from "./authorizer.ts";
 import { DashboardError } from "./errors.ts";
 import { serveHealth } from "./health.ts";
 import { type DashboardLog, silentLog } from "./log.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
 import { buildPage, servePage } from "./page/page.ts";
+import { runAtOnce, runOneAtATime } from "./query-runner.ts";
 import { createServer } from "./server.ts";
 import { hasSameNames, isLoopback, type ListenSettings } from "./settings.ts";
 import { listenOnSocket } from "./socket.ts";
-import { allAtOnce, oneAtATime } from "./turns.ts";
 
-/** The time for which `stop` lets answers that are under way finish, ms. */
+/** Time for which `stop` waits for running answers, ms. */
 const drainMs = 1_000;
-/** A page whose address cannot be had is tried again after this time, ms. */
+/** Interval of retries if the page's address is not available, ms. */
 const pageAgainMs = 30_000;
 
 export interface DashboardOptions {
-  /** The listener of the page; port 0: a free one. Null: only the socket. */
+  /** Listener of the page; port 0 selects a free one. Null: only the socket. */
   readonly listen: ListenSettings | null;
   readonly socketPath: string;
   readonly source: DashboardSource;
-  /** Keeps sessions and tokens. */
+  /** Stores sessions and tokens. */
   readonly store: AccessStore;
   readonly log?: DashboardLog;
   readonly clock?: Clock;
-  /** The machine's own, for lifetimes of sessions and tokens; default: `clock`. */
+  /** The machine's clock, for lifetimes of sessions and tokens; default: `clock`. */
   readonly machine?: Clock;
 }
 
 export interface Dashboard {
   /**
-   * The page opens later where its address cannot be had now; commands do not wait for it.
-   * @returns where the page is: `http://127.0.0.1:8787`, or null without one
-   * @throws {DashboardError} when another daemon has the socket; nothing is left open
+   * Starts the listeners. If the page's address is not available now, the page opens later; the socket does not wait
+   * for it.
+   * @returns the page's URL: `http://127.0.0.1:8787`, or null without one
+   * @throws {DashboardError} if another daemon has the socket; nothing is left open
    */
   start(signal: AbortSignal): Promise<{ readonly url: string | null }>;
-  /** Makes a one-time link to the page; the page's own address where it needs no login. Null: there is no page. */
+  /** Creates a one-time link to the page, or returns the page's URL if it needs no login. Null: there is no page. */
   link(): PageLink | null;
-  /** Takes what can change while it listens: certificate, password, names. The rest waits for a restart. */
+  /** Applies the settings that can change at runtime: certificate, password, names. Others apply after a restart. */
   reload(listen: ListenSettings | null): void;
-  /** Bounded, repeatable, fine when unstarted, never rejects. */
+  /** Ends within a bounded time, may be called repeatedly and before `start`, and never rejects. */
   stop(): Promise<void>;
 }
 
 export interface PageLink {
   readonly url: string;
-  /** Null: it needs no login. */
+  /** Null: no login is needed. */
   readonly expiresMs: number | null;
 }
 
@@ -101,30 +103,30 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const document = await buildPage();
     const serve = async (app: FastifyInstance, isOwners: boolean) => {
       servers.push(app);
-      // Commands of the owner wait for nobody.
-      const turns = isOwners ? allAtOnce : oneAtATime(clock);
+      // The owner's commands are not queued.
+      const runQuery = isOwners ? runAtOnce : runOneAtATime(clock);
       const answerClock = isOwners ? null : clock;
-      serveApi(app, { source, clock, turns, kept: !isOwners });
+      serveApi(app, { source, clock, runQuery, cached: !isOwners });
       serveHealth(app, source, answerClock);
       serveMetrics(app, metrics, answerClock);
       servePage(app, document);
     };
-    const local = createServer({ log, door: null, limits: null });
+    const local = createServer({ log, authorize: null, limits: null });
     await serve(local, true);
     serveAccess(local, { access, link });
     await local.ready();
     await listenOnSocket(local.server, socketPath);
     signal.throwIfAborted();
     if (listen === null) return null;
-    const slowDown = new SlowDown(machine, log);
-    const parts = { settings: () => page?.settings ?? listen, access, slowDown };
+    const throttle = new LoginThrottle(machine, log);
+    const parts = { settings: () => page?.settings ?? listen, access, throttle };
     const openPage = async (): Promise<string> => {
       const known = (request: IncomingMessage) => isKnown(request, access);
-      const isKnownAddress = (address: string) => slowDown.isKnown(address);
+      const isKnownAddress = (address: string) => throttle.isKnown(address);
       const limits = { clock, log, isKnown: known, isKnownAddress, tls: listen.tls };
-      const app = createServer({ log, door: createDoor(parts), limits });
+      const app = createServer({ log, authorize: createAuthorizer(parts), limits });
       await serve(app, false);
-      serveSession(app, { ...parts, passwords: new Passwords(slowDown) });
+      serveSession(app, { ...parts, passwords: new PasswordChecker(throttle) });
       await app.ready();
       const port = await listenOnTcp(app, listen);
       page = { app, port, settings: listen };
@@ -182,7 +184,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   };
 }
 
-/** The address that a browser can use. */
+/** The page's URL for browsers. */
 function pageUrl(listen: ListenSettings, port: number): string {
   const { host, tls, behindProxy, allowedHosts } = listen;
   const [name = host] = isLoopback(host) && !behindProxy ? [] : allowedHosts;

@@ -1,13 +1,13 @@
-/** The reason why the local API cannot be served. The message says what to do about it. */
+/** The reason why the local API cannot be served. The message names the fix. */
 export type DashboardFailure =
-  /** Another daemon answers at the socket. */
+  /** Another daemon answers on the socket. */
   | "daemon-running"
-  /** Something that is no socket stands where the socket should be; it is left alone. */
+  /** A file that is not a socket has the socket's path; it is left alone. */
   | "not-a-socket"
-  /** Another user owns the socket, or can put another one there. */
+  /** Another user owns the socket, or can replace it. */
   | "not-trusted"
   | "path-too-long"
-  /** The TCP address is taken, or not ours. */
+  /** The TCP address is in use, or does not belong to this machine. */
   | "address"
   /** The file system refused the socket. */
   | "io";

@@ -1,4 +1,4 @@
-/** The headers of every answer, also of those that no route gives: they leave a browser no room. */
+/** Headers of every answer, including those without a route. They restrict what a browser does with it. */
 export const answerHeaders = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",

@@ -1,10 +1,10 @@
 /**
  * The local API and page.
  *
- *   dashboard.ts   opens and closes it        socket.ts   the owner's door        server.ts   what all answers share
- *   api.ts         /api/v1                    metrics.ts  /metrics                health.ts   /healthz, /readyz
- *   page/          the status page            client.ts   how commands ask        wire.ts     numbers in JSON
- *   door.ts        who may what over TCP      access/     sessions, tokens, links, passwords
+ *   dashboard.ts    opens and closes it       socket.ts   the owner's socket      server.ts   common parts of answers
+ *   api.ts          /api/v1                   metrics.ts  /metrics                health.ts   /healthz, /readyz
+ *   page/           the status page           client.ts   requests of commands    wire.ts     numbers in JSON
+ *   authorizer.ts   rights over TCP           access/     sessions, tokens, links, passwords
  */
 export { tryAddress } from "./address.ts";
 export type { StatusAnswer } from "./api.ts";
@@ -13,5 +13,5 @@ export { createDashboard, type Dashboard, type DashboardOptions, type PageLink }
 export { DashboardError, type DashboardFailure } from "./errors.ts";
 export type { DashboardLog } from "./log.ts";
 export { isLocal, isLoopback, isPasswordHash, isSecure, type ListenSettings } from "./settings.ts";
-export { maxPathBytes, whyForeign } from "./socket.ts";
+export { foreignReason, maxPathBytes } from "./socket.ts";
 export { toWire, type Wire, type WireNumber } from "./wire.ts";

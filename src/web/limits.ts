@@ -1,7 +1,7 @@
 /**
- * The HTTP server of an address that others can reach. Connections, requests and their times are bounded, so that whoever asks too
- * much is refused, and neither the daemon nor the others who ask are held up. Requests belong to a share by who asks and for what, and
- * no share can be used up by those of another: strangers leave those their place who are logged in.
+ * The HTTP server of the TCP listener, with limits on connections, requests and durations. A client above a limit is
+ * refused, without delaying the daemon or other clients. Requests belong to a share by caller and purpose, and no share
+ * can use up another: anonymous requests cannot displace those of logged-in clients.
  */
 import {
   createServer as createHttpServer,
@@ -13,28 +13,28 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock } from "../domain/clock.ts";
-import { bucket } from "./bucket.ts";
-import { type HandshakeLimits, handshakeBounds } from "./handshakes.ts";
+import { type HandshakeLimits, handshakeLimiter } from "./handshakes.ts";
 import { answerHeaders, jsonType } from "./headers.ts";
 import { alive } from "./health.ts";
 import type { DashboardLog } from "./log.ts";
+import { tokenBucket } from "./token-bucket.ts";
 
 /**
- * `known`: with a valid credential. Without one: `monitoring` for readiness and metrics, `logins` for logging in, `strangers` for
- * all else.
+ * `known`: with a valid credential. Without one: `monitoring` for readiness and metrics, `logins` for logins,
+ * `anonymous` for all others.
  */
-export type Share = "known" | "monitoring" | "logins" | "strangers";
+export type Share = "known" | "monitoring" | "logins" | "anonymous";
 
 export interface ShareLimits {
   readonly requestsPerSecond: number;
-  /** Requests at once after a pause. */
+  /** Maximum burst. */
   readonly burst: number;
   readonly inFlight: number;
 }
 
 export interface Limits {
   /**
-   * With one more, the one that has gone longest without an answer is closed: of those over which no credential came, where they are
+   * Above this the connection that was answered longest ago is closed: one of those without a credential if they are
    * more than half.
    */
   readonly connections: number;
@@ -43,22 +43,22 @@ export interface Limits {
   readonly shares: Readonly<Record<Share, ShareLimits>>;
   readonly headersMs: number;
   readonly requestMs: number;
-  /** From a request's headers to the end of its answer: whoever does not read is cut off. */
+  /** Limit from a request's headers to the end of its answer. A client that does not read is disconnected. */
   readonly answerMs: number;
   readonly idleMs: number;
   readonly handshakes: HandshakeLimits;
 }
 
-export const usualLimits: Limits = {
+export const defaultLimits: Limits = {
   connections: 64,
   requestsPerConnection: 100,
-  // Browsers open a second connection instead.
+  // Browsers open another connection instead.
   inFlightPerConnection: 4,
   shares: {
     known: { requestsPerSecond: 50, burst: 100, inFlight: 32 },
     monitoring: { requestsPerSecond: 10, burst: 20, inFlight: 8 },
     logins: { requestsPerSecond: 20, burst: 50, inFlight: 8 },
-    strangers: { requestsPerSecond: 50, burst: 100, inFlight: 32 },
+    anonymous: { requestsPerSecond: 50, burst: 100, inFlight: 32 },
   },
   headersMs: 5_000,
   requestMs: 10_000,
@@ -67,17 +67,17 @@ export const usualLimits: Limits = {
   handshakes: { perSecond: 20, burst: 64, addressPerSecond: 5, addressBurst: 16 },
 };
 
-/** The times of headers and requests are looked after this often, ms. */
+/** Interval of the checks of header and request times, ms. */
 const checkEveryMs = 1_000;
-const tellEveryMs = 60_000;
+const logEveryMs = 60_000;
 const plainHeaders = { ...answerHeaders, "content-type": jsonType };
 
 export interface LimitOptions {
   readonly clock: Clock;
   readonly log: DashboardLog;
-  /** Returns true for a request with a valid credential. Asked for each request, so it has to be cheap. */
+  /** Returns true for a request with a valid credential. Called for each request, so it has to be cheap. */
   readonly isKnown: (request: IncomingMessage) => boolean;
-  /** Returns true for an address, as `addressGroup` has it, that somebody has logged in from. */
+  /** Returns true for an address (in the form of `addressGroup`) with an earlier login. */
   readonly isKnownAddress: (address: string) => boolean;
   readonly limits?: Limits;
   /** PEM. Null or left out: plain HTTP. */
@@ -86,40 +86,40 @@ export interface LimitOptions {
 
 interface Connection {
   inFlight: number;
-  asked: number;
-  /** A valid credential came over it. */
+  requestCount: number;
+  /** True after a request with a valid credential. */
   isKnown: boolean;
 }
 
 export function limitedServer(answer: RequestListener, options: LimitOptions): Server {
-  const { clock, isKnown, isKnownAddress, limits = usualLimits, tls = null } = options;
-  const { tell, end } = refusalLog(options);
+  const { clock, isKnown, isKnownAddress, limits = defaultLimits, tls = null } = options;
+  const { countRefusal, end } = refusalLog(options);
   const shareOf = (request: IncomingMessage): Share =>
-    isKnown(request) ? "known" : (sharesByPath[`${request.method} ${request.url}`] ?? "strangers");
+    isKnown(request) ? "known" : (sharesByPath[`${request.method} ${request.url}`] ?? "anonymous");
   const shares = {
     known: openShare(clock, limits.shares.known),
     monitoring: openShare(clock, limits.shares.monitoring),
     logins: openShare(clock, limits.shares.logins),
-    strangers: openShare(clock, limits.shares.strangers),
+    anonymous: openShare(clock, limits.shares.anonymous),
   };
-  const takeHandshake = handshakeBounds(clock, limits.handshakes, isKnownAddress);
-  /** By the socket of TCP. The one that was answered last stands last. */
+  const takeHandshake = handshakeLimiter(clock, limits.handshakes, isKnownAddress);
+  /** By TCP socket, in the order of their last answer. */
   const connections = new Map<Socket, Connection>();
-  /** Socket of TLS → the one below it. */
-  const below = new WeakMap<Socket, Socket>();
+  /** TLS socket → its TCP socket. */
+  const tcpSockets = new WeakMap<Socket, Socket>();
 
-  function ask(request: IncomingMessage, response: ServerResponse): void {
+  function handle(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    const own = connections.get(below.get(socket) ?? socket);
-    // It was closed, and something of it was read already.
+    const own = connections.get(tcpSockets.get(socket) ?? socket);
+    // The connection was closed while parsed requests remained.
     if (own === undefined) return;
-    own.asked++;
-    if (own.inFlight >= limits.inFlightPerConnection || own.asked > limits.requestsPerConnection) {
-      tell("pipelined");
+    own.requestCount++;
+    if (own.inFlight >= limits.inFlightPerConnection || own.requestCount > limits.requestsPerConnection) {
+      countRefusal("pipelined");
       close(socket);
       return;
     }
-    // Supervisors restart what does not answer this, so nothing is in its way; it costs nothing.
+    // Supervisors restart a process that does not answer this, so no limit applies; the answer costs nothing.
     if (request.method === "GET" && request.url === "/healthz") {
       track(socket, own, response);
       response.writeHead(200, plainHeaders).end(JSON.stringify(alive));
@@ -150,78 +150,79 @@ export function limitedServer(answer: RequestListener, options: LimitOptions): S
       cancel();
       own.inFlight--;
       ended?.();
-      const key = below.get(socket) ?? socket;
+      const key = tcpSockets.get(socket) ?? socket;
       if (!connections.delete(key)) return;
       connections.set(key, own);
     });
   }
 
-  /** @param socket of TCP or of TLS */
+  /** @param socket of TCP or TLS */
   function close(socket: Socket): void {
-    connections.delete(below.get(socket) ?? socket);
+    connections.delete(tcpSockets.get(socket) ?? socket);
     stopParsing(socket);
     socket.destroy();
   }
 
   function refuse(why: Refusal, response: ServerResponse, status: number): void {
-    tell(why);
+    countRefusal(why);
     response.writeHead(status, { ...plainHeaders, "retry-after": "1", connection: "close" });
     response.end(JSON.stringify({ error: "too much is asked at once; ask again in a second" }));
   }
 
-  const times = {
+  const serverOptions = {
     connectionsCheckingInterval: checkEveryMs,
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.idleMs,
-    // It comes here as well then, and is refused by its name.
+    // The request then reaches the authorizer, which refuses it.
     requireHostHeader: false,
   };
   const server =
     tls === null
-      ? createHttpServer(times, ask)
-      : createTlsServer({ ...times, ...tls, handshakeTimeout: limits.headersMs }, ask);
-  // The last answer says that it is; HTTP/1.0 is counted by `asked` alone.
+      ? createHttpServer(serverOptions, handle)
+      : createTlsServer({ ...serverOptions, ...tls, handshakeTimeout: limits.headersMs }, handle);
+  // The last answer announces the close. HTTP/1.0 is limited by `requestCount` alone.
   server.maxRequestsPerSocket = limits.requestsPerConnection;
   server.on("dropRequest", (_request, socket) => {
-    tell("pipelined");
+    countRefusal("pipelined");
     close(socket as Socket);
   });
-  server.on("checkExpectation", ask);
-  const raws = new Map<string, Socket>();
+  server.on("checkExpectation", handle);
+  const tcpSocketByPeer = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {
     if (tls !== null && !takeHandshake(socket)) {
-      tell("handshakes");
+      countRefusal("handshakes");
       socket.destroy();
       return;
     }
     const name = peerOf(socket);
-    connections.set(socket, { inFlight: 0, asked: 0, isKnown: false });
-    if (tls !== null) raws.set(name, socket);
+    connections.set(socket, { inFlight: 0, requestCount: 0, isKnown: false });
+    if (tls !== null) tcpSocketByPeer.set(name, socket);
     socket.once("close", () => {
       connections.delete(socket);
-      if (raws.get(name) === socket) raws.delete(name);
+      if (tcpSocketByPeer.get(name) === socket) tcpSocketByPeer.delete(name);
     });
     if (connections.size <= limits.connections) return;
-    tell("connections");
+    countRefusal("connections");
     close(oldest(connections));
   });
   server.once("close", end);
   server.on("secureConnection", (socket: Socket) => {
-    const raw = raws.get(peerOf(socket));
-    if (raw === undefined || !connections.has(raw)) socket.destroy();
-    else below.set(socket, raw);
+    const tcpSocket = tcpSocketByPeer.get(peerOf(socket));
+    if (tcpSocket === undefined || !connections.has(tcpSocket)) socket.destroy();
+    else tcpSockets.set(socket, tcpSocket);
   });
   return server;
 }
 
 /**
- * Node parses all that came in one piece, even of a connection that is closed: thousands of requests in 64 KiB hold the daemon up
- * for tens of ms. The parser has no documented end; without this it is slower, and nothing else.
+ * Stops parsing of a closed connection. Node parses a whole chunk even if the connection is closed meanwhile; thousands
+ * of requests in 64 KiB block the daemon for tens of ms. The parser has no documented way to stop it; without this only
+ * the time is lost.
  */
 function stopParsing(socket: Socket): void {
   const { parser } = socket as { parser?: { onIncoming?: unknown } | null };
-  // 2: no body follows, and nothing is made of it.
+  // 2: no body follows, and the request is skipped.
   if (parser && typeof parser.onIncoming === "function") parser.onIncoming = () => 2;
 }
 
@@ -229,43 +230,45 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** Requests without a credential. */
+/** Shares of requests without a credential. */
 const sharesByPath: Readonly<Record<string, Share>> = {
   "GET /metrics": "monitoring",
   "GET /readyz": "monitoring",
   "POST /api/v1/session": "logins",
 };
 
-/** Half of the places are kept for connections over which a credential came. */
+/** Selects the connection to close. Half of the connections are reserved for those with a credential. */
 function oldest(connections: ReadonlyMap<Socket, Connection>): Socket {
-  const strangers = [...connections].filter(([, { isKnown }]) => !isKnown);
+  const anonymousOnes = [...connections].filter(([, { isKnown }]) => !isKnown);
   const [first] =
-    strangers.length > connections.size / 2 ? strangers.map(([socket]) => socket) : connections.keys();
+    anonymousOnes.length > connections.size / 2
+      ? anonymousOnes.map(([socket]) => socket)
+      : connections.keys();
   return first!;
 }
 
 type Refusal = "connections" | "handshakes" | "inFlight" | "pipelined" | "tooMany";
 
-/** Says at most once a minute that somebody asks too much; what was refused since is said a minute later at the latest. */
-function refusalLog({ clock, log }: LimitOptions): { tell(why: Refusal): void; end(): void } {
+/** Logs refusals at most once a minute; the last ones are logged a minute later at the latest. */
+function refusalLog({ clock, log }: LimitOptions): { countRefusal(why: Refusal): void; end(): void } {
   let counts: Partial<Record<Refusal, number>> = {};
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let loggedMs = Number.NEGATIVE_INFINITY;
   let cancel = (): void => {};
   const write = (): void => {
     cancel();
     if (Object.keys(counts).length === 0) return;
-    toldMs = clock.elapsedMs();
+    loggedMs = clock.elapsedMs();
     log.warn(
       { refused: counts },
       "somebody asks the local address too much; what exceeds its limits is refused",
     );
     counts = {};
-    cancel = clock.after(tellEveryMs, write);
+    cancel = clock.after(logEveryMs, write);
   };
   return {
-    tell(why) {
+    countRefusal(why) {
       counts[why] = (counts[why] ?? 0) + 1;
-      if (clock.elapsedMs() - toldMs >= tellEveryMs) write();
+      if (clock.elapsedMs() - loggedMs >= logEveryMs) write();
     },
     end() {
       write();
@@ -275,5 +278,5 @@ function refusalLog({ clock, log }: LimitOptions): { tell(why: Refusal): void; e
 }
 
 function openShare(clock: Clock, { requestsPerSecond, burst }: ShareLimits) {
-  return { take: bucket(clock, requestsPerSecond, burst), inFlight: 0 };
+  return { take: tokenBucket(clock, requestsPerSecond, burst), inFlight: 0 };
 }

@@ -1,4 +1,4 @@
-/** As much of a logger as this room needs; pino's fits. */
+/** The part of a logger that is used here; pino implements it. */
 export interface DashboardLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,31 +1,31 @@
 /**
- * `/metrics` in Prometheus's text format. Two kinds of figures:
+ * `/metrics` in Prometheus's text format. There are two kinds of metrics:
  *
  *   perpwatch_position_margin_ratio{wallet,account,symbol}   the numeric figures of rules, by their names there
  *   perpwatch_channel_waiting_messages{channel}              the daemon's own, in base units (seconds, bytes)
  *
- * Figures of rules keep the units that rules see (USD, fractions, base units). One that is not known has no line; one
- * that does not exist (the liquidation distance of a flat account) is +Inf. All of them are read off one status at the
- * moment of the scrape, so that they belong together.
+ * Figures of rules keep the units of rules (USD, fractions, base units). An unknown figure has no line; one that does
+ * not exist (such as the liquidation distance of a flat account) is +Inf. All are from one status at the time of the
+ * scrape, so they are consistent.
  *
- * prom-client keeps and writes the figures of the Node process. Ours are written here, a piece at a time so that polls
- * and messages have their turn in between: a thousand wallets are 60,000 lines, for which its registry stops the process
- * for a second.
+ * prom-client collects and writes the metrics of the Node process. The others are written here, in pieces, so that
+ * polls and messages get turns in between: a thousand wallets have 60,000 lines, for which its registry would block the
+ * process for a second.
  */
 import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../domain/clock.ts";
 import type { DashboardSource } from "../domain/ports.ts";
+import { cachedAnswer } from "./cached-answer.ts";
 import { type Figure, figuresOf, type Labels } from "./figures.ts";
-import { recent } from "./recent.ts";
 
-/** Lines that are written before others have their turn: a few ms. */
-const linesInOnePiece = 5_000;
+/** Lines that are written before other work gets a turn: a few ms. */
+const linesPerTurn = 5_000;
 
 export interface Metrics {
   readonly contentType: string;
-  /** @param whole false: without what tells whose wallets these are */
+  /** @param whole false: without metrics that identify wallets */
   text(whole: boolean): Promise<string>;
 }
 
@@ -37,26 +37,26 @@ export function createMetrics(source: Pick<DashboardSource, "status" | "ready">,
     async text(whole) {
       const figures = await figuresOf(source.status(), source.ready(), clock.nowMs());
       const own = await write(whole ? figures : withoutWallets(figures));
-      // The library writes a figure that there is none of yet as "Nan"; the format's word is NaN.
+      // The library writes "Nan" for a metric without a value; the format requires NaN.
       return `${own}${(await node.metrics()).replace(/ Nan$/gm, " NaN")}`;
     },
   };
 }
 
-/** @param clock null: each scrape has figures of its own moment; else they may be a second old */
+/** @param clock null: every scrape is computed; else it may be a second old */
 export function serveMetrics(app: FastifyInstance, metrics: Metrics, clock: Clock | null): void {
   const textOf = (whole: boolean) => {
     const text = () => metrics.text(whole);
-    return clock === null ? text : recent(clock, text);
+    return clock === null ? text : cachedAnswer(clock, text);
   };
-  const [whole, bare] = [textOf(true), textOf(false)];
+  const [whole, anonymous] = [textOf(true), textOf(false)];
   app.get("/metrics", { config: { access: "local" } }, async ({ caller }, reply) => {
     reply.type(metrics.contentType);
-    return caller.rights === null ? bare() : whole();
+    return caller.rights === null ? anonymous() : whole();
   });
 }
 
-/** Positions are public on the chain: their figures name an address as much as a wallet's name does. */
+/** Removes metrics of wallets. Positions are public on the chain, so their figures identify a wallet as its name does. */
 function withoutWallets(figures: readonly Figure[]): readonly Figure[] {
   return figures
     .map((figure) => ({ ...figure, rows: figure.rows.filter(({ at }) => (at.wallet ?? "") === "") }))
@@ -64,7 +64,7 @@ function withoutWallets(figures: readonly Figure[]): readonly Figure[] {
 }
 
 async function write(figures: readonly Figure[]): Promise<string> {
-  // The figures of one subject share their labels.
+  // Metrics of one subject share their labels.
   const known = new Map<Labels, string>();
   let text = "";
   let lines = 0;
@@ -77,7 +77,7 @@ async function write(figures: readonly Figure[]): Promise<string> {
         known.set(at, labels);
       }
       text += `${name}${labels} ${numberText(value)}\n`;
-      if (++lines % linesInOnePiece === 0) await setImmediate();
+      if (++lines % linesPerTurn === 0) await setImmediate();
     }
   }
   return text;

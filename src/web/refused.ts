@@ -1,7 +1,7 @@
-/** A refusal that the asker can do something about. */
+/** A refused request, with the reason and the fix for the client. */
 export class Refused extends Error {
   readonly status: number;
-  /** More than the message, for programs. */
+  /** Further fields of the answer, for programs. */
   readonly facts: Readonly<Record<string, unknown>>;
   constructor(status: number, message: string, facts: Readonly<Record<string, unknown>> = {}) {
     super(message);

@@ -1,6 +1,6 @@
 /**
- * One HTTP server with what every answer of ours has in common: JSON with errors as `{ error }`, bounds, headers that
- * leave a browser no room, and a door before any route where others than its owner can reach it.
+ * Creates an HTTP server with the common parts of all answers: JSON with errors as `{ error }`, limits, restrictive
+ * headers, and authorization before any route on the TCP listener.
  */
 import { type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -11,7 +11,7 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from "fastify";
-import { type Door, owner } from "./door.ts";
+import { type Authorizer, ownerCaller } from "./authorizer.ts";
 import { answerHeaders, jsonType } from "./headers.ts";
 import { type LimitOptions, limitedServer } from "./limits.ts";
 import type { DashboardLog } from "./log.ts";
@@ -22,22 +22,22 @@ const maxBodyBytes = 65_536;
 
 export interface ServerOptions {
   readonly log: DashboardLog;
-  /** Null: only its owner asks, who may do everything. */
-  readonly door: Door | null;
-  /** Null: only its owner asks. */
+  /** Null: all requests are the owner's, with all rights. */
+  readonly authorize: Authorizer | null;
+  /** Null: all requests are the owner's. */
   readonly limits: LimitOptions | null;
 }
 
-export function createServer({ log, door, limits }: ServerOptions): FastifyInstance {
+export function createServer({ log, authorize, limits }: ServerOptions): FastifyInstance {
   const app = fastify<Server>({
     logger: false,
     bodyLimit: maxBodyBytes,
-    // A client that dawdles holds a connection, not the daemon.
+    // A slow client holds a connection, not the daemon.
     requestTimeout: 10_000,
     connectionTimeout: 0,
     keepAliveTimeout: 15_000,
     routerOptions: { maxParamLength: 200 },
-    frameworkErrors: (_error, request, reply) => refuseMalformed(request, reply, door),
+    frameworkErrors: (_error, request, reply) => refuseMalformed(request, reply, authorize),
     clientErrorHandler: answerNoHttp,
     ...(limits === null ? {} : { serverFactory: (answer) => limitedServer(answer, limits) }),
   });
@@ -46,10 +46,10 @@ export function createServer({ log, door, limits }: ServerOptions): FastifyInsta
   app.decorateRequest("caller");
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(answerHeaders);
-    request.caller = door === null ? owner : door(request, reply);
+    request.caller = authorize === null ? ownerCaller : authorize(request, reply);
   });
   app.addHook("onResponse", async (request, reply) => {
-    // A request that was refused at the door has none.
+    // A refused request has no caller.
     if (request.caller?.by !== "token" || request.method === "GET" || request.method === "HEAD") return;
     const { method, caller } = request;
     log.info(
@@ -76,19 +76,19 @@ export function createServer({ log, door, limits }: ServerOptions): FastifyInsta
   return app;
 }
 
-/** Answers a request whose path cannot be read. No route is asked, and no hook runs: it passes the door here. */
-function refuseMalformed(request: FastifyRequest, reply: FastifyReply, door: Door | null): void {
+/** Answers a request with a malformed path. No route and no hook runs, so it is authorized here. */
+function refuseMalformed(request: FastifyRequest, reply: FastifyReply, authorize: Authorizer | null): void {
   reply.headers(answerHeaders).type(jsonType);
   let refused = new Refused(400, "the path of this request is malformed");
   try {
-    door?.(request, reply);
+    authorize?.(request, reply);
   } catch (error) {
     refused = error instanceof Refused ? error : new Refused(500, "the daemon failed to answer this");
   }
   reply.code(refused.status).send(JSON.stringify({ error: refused.message, ...refused.facts }));
 }
 
-/** Answers what is no request that could be passed on, and closes the connection. */
+/** Answers data that is not a valid request, and closes the connection. */
 function answerNoHttp(error: ConnectionError, socket: Socket): void {
   if (error.code !== "ECONNRESET" && socket.writable) {
     const [status, message] =

@@ -1,19 +1,19 @@
-/** The settings of the listener that others can reach. */
+/** Settings of the TCP listener. */
 import { parsePasswordHash } from "./access/password.ts";
 
 export interface ListenSettings {
   readonly host: string;
-  /** 0: a free one. */
+  /** 0: a free port. */
   readonly port: number;
-  /** `never`: whoever reaches it may read; on loopback only. */
+  /** `never`: every client may read; on loopback only. */
   readonly login: "always" | "never";
-  /** As `perpwatch page password` prints it. Null: no password logs in. */
+  /** In the form printed by `perpwatch page password`. Null: no login by password. */
   readonly passwordHash: string | null;
   /** PEM. Null: plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
-  /** A proxy in front ends TLS, and says in X-Forwarded-For who asks. */
+  /** A proxy in front terminates TLS and sends the client's address in X-Forwarded-For. */
   readonly behindProxy: boolean;
-  /** The names by which the page is called, beside those of loopback where it listens there. */
+  /** Host names of the page, besides those of loopback on a loopback address. */
   readonly allowedHosts: readonly string[];
 }
 
@@ -23,22 +23,22 @@ export function isLoopback(host: string): boolean {
   return loopback.test(host.toLowerCase());
 }
 
-/** Browsers come to it by HTTPS. */
+/** Returns true if browsers use HTTPS. */
 export function isSecure({ tls, behindProxy }: ListenSettings): boolean {
   return tls !== null || behindProxy;
 }
 
-/** True if nobody but users of this machine reaches it. */
+/** Returns true if only users of this machine can connect. */
 export function isLocal({ host, behindProxy }: ListenSettings): boolean {
   return isLoopback(host) && !behindProxy;
 }
 
-/** True if names of one are names of the other: those chosen for another address or way of serving wait for it. */
+/** Returns true if both settings use the same host names. Names chosen for another address or mode wait for a restart. */
 export function hasSameNames(one: ListenSettings, other: ListenSettings): boolean {
   return (["host", "port", "login", "behindProxy"] as const).every((key) => one[key] === other[key]);
 }
 
-/** Tests the name in `Host`. */
+/** Returns a test for the name in `Host`. */
 export function hostTest({ host, allowedHosts }: ListenSettings): (name: string) => boolean {
   const allowed = new Set(allowedHosts.map((name) => name.toLowerCase()));
   if (isLoopback(host)) return (name) => isLoopback(name) || allowed.has(name);

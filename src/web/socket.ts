@@ -1,21 +1,21 @@
 /**
- * The Unix socket beside the database: only its owner may speak through it, and one that answers keeps a second daemon
- * away. What a dead process left is removed; what is no socket is never touched.
+ * The Unix socket beside the database. Only its owner may use it, and a socket that answers prevents a second daemon.
+ * The socket of a dead process is removed; a file that is not a socket is never touched.
  *
- * Two daemons that start in the same instant could both find a dead socket and the later one take the name. The lock on
- * the database, taken before this, leaves only one of them to come here.
+ * Two daemons that start at the same instant could both find a dead socket, and the later one would take its path. The
+ * lock on the database, which is taken before, prevents this.
  */
-import { chmodSync, lstatSync, type Stats, statSync, unlinkSync } from "node:fs";
+import { chmodSync, lstatSync, statSync, unlinkSync } from "node:fs";
 import { connect, type Server } from "node:net";
 import { distrust, distrustedWay, shellWord, userName } from "../files/index.ts";
 import { DashboardError, errorCode } from "./errors.ts";
 
-/** The shortest limit of the systems we run on (macOS: 104 bytes with the final zero). */
+/** Shortest limit of the supported systems (macOS: 104 bytes with the final zero). */
 export const maxPathBytes = 103;
 
 /**
- * Makes `server` listen at `path` with mode 0600, from the first instant on. Closing the server removes the file.
- * @throws {DashboardError} when another daemon answers there, something else stands there, or the system refuses
+ * Makes `server` listen at `path`, with mode 0600 from the start. Closing the server removes the file.
+ * @throws {DashboardError} if another daemon answers there, another file is there, or the system refuses
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   const bytes = Buffer.byteLength(path);
@@ -25,39 +25,39 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
       `${path}: the path of a socket may have ${maxPathBytes} bytes, this one has ${bytes}; put the database (history.path) into a folder with a shorter path`,
     );
   }
-  await clear(path);
+  await removeDeadSocket(path);
   await bind(server, path);
 }
 
 /**
- * Returns the reason why another user may be behind a socket, as the end of a sentence that begins with its path; null: none, or
- * nothing is there. `owner` is a user whom it may belong to beside this one and root.
+ * Returns the reason why another user may own a socket, as the end of a sentence that begins with its path; null: none,
+ * or there is no socket. `owner` is a user who may own it besides this user and root.
  */
-export function whyForeign(path: string, owner?: number): string | null {
-  const wish = owner === undefined ? {} : { owner };
-  const there = statSync(path, { throwIfNoEntry: false });
-  if (there === undefined || !there.isSocket()) return null;
-  const isOwned = distrust(path, { ...there, mode: 0 }, wish) === null;
-  if (!isOwned) return `belongs to another user, ${userName(there.uid)}`;
-  return distrust(path, there, wish) ?? distrustedWay(path, wish);
+export function foreignReason(path: string, owner?: number): string | null {
+  const options = owner === undefined ? {} : { owner };
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined || !stat.isSocket()) return null;
+  const isOwned = distrust(path, { ...stat, mode: 0 }, options) === null;
+  if (!isOwned) return `belongs to another user, ${userName(stat.uid)}`;
+  return distrust(path, stat, options) ?? distrustedWay(path, options);
 }
 
-async function clear(path: string): Promise<void> {
-  const there = statOf(path);
-  if (!there) return;
-  const foreign = whyForeign(path);
-  if (foreign !== null)
+async function removeDeadSocket(path: string): Promise<void> {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (!stat) return;
+  const foreignUser = foreignReason(path);
+  if (foreignUser !== null)
     throw new DashboardError(
       "not-trusted",
-      `${path} is in the way: it ${foreign}; have it removed (rm ${shellWord(path)}), or choose another history.path`,
+      `${path} is in the way: it ${foreignUser}; have it removed (rm ${shellWord(path)}), or choose another history.path`,
     );
-  if (!there.isSocket()) {
+  if (!stat.isSocket()) {
     throw new DashboardError(
       "not-a-socket",
       `${path} is in the way: the daemon's socket belongs there, and this is something else; move it away`,
     );
   }
-  const answer = await knock(path);
+  const answer = await probeSocket(path);
   if (answer === "alive") {
     throw new DashboardError(
       "daemon-running",
@@ -72,7 +72,7 @@ async function clear(path: string): Promise<void> {
 
 type Answer = "alive" | "dead" | "gone" | (string & {});
 
-function knock(path: string): Promise<Answer> {
+function probeSocket(path: string): Promise<Answer> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once("connect", () => {
@@ -81,7 +81,7 @@ function knock(path: string): Promise<Answer> {
     });
     socket.once("error", (error) => {
       const code = errorCode(error);
-      // A full queue of connections is a daemon that is busy.
+      // A full connection queue belongs to a busy daemon.
       if (code === "EAGAIN") resolve("alive");
       else resolve(code === "ECONNREFUSED" ? "dead" : code === "ENOENT" ? "gone" : code || "unknown error");
     });
@@ -108,7 +108,7 @@ async function bind(server: Server, path: string): Promise<void> {
     };
     server.once("error", failed);
     server.once("listening", listening);
-    // Binding happens inside listen(), so that the mask covers it and nothing else of ours.
+    // The socket is bound inside listen(), so the umask applies to it only.
     const mask = process.umask(0o177);
     try {
       server.listen({ path });
@@ -117,8 +117,4 @@ async function bind(server: Server, path: string): Promise<void> {
     }
   });
   chmodSync(path, 0o600);
-}
-
-function statOf(path: string): Stats | undefined {
-  return lstatSync(path, { throwIfNoEntry: false });
 }

@@ -1,7 +1,6 @@
 /**
- * JSON as the local API writes it. What JSON has no word for becomes text, so that nothing turns into null unseen:
- * a bigint its digits, and a number that is none of the finite ones `"Infinity"`, `"-Infinity"` or `"NaN"`. A null
- * always means: not known.
+ * JSON of the local API. Values that JSON cannot represent become strings, so that none silently turns into null: a
+ * bigint its digits, and non-finite numbers `"Infinity"`, `"-Infinity"` or `"NaN"`. Null always means: not known.
  */
 import { printableJson } from "../domain/escape.ts";
 
@@ -14,10 +13,10 @@ export function toWire(value: unknown): string {
   return printableJson(json);
 }
 
-/** A number as it stands in an answer. */
+/** A number in an answer. */
 export type WireNumber = number | "Infinity" | "-Infinity" | "NaN";
 
-/** The form of an answer with this type after JSON.parse. */
+/** The type of a value after JSON.parse. */
 export type Wire<T> = T extends bigint
   ? string
   : T extends number

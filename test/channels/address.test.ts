@@ -1,4 +1,4 @@
-/** Addresses of WebSockets that services name. */
+/** Tests the check of WebSocket addresses returned by services. */
 import { expect, test } from "vitest";
 import { isSafeSocket } from "../../src/channels/address.ts";
 import type { Poster } from "../../src/channels/post.ts";

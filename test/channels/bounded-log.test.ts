@@ -6,11 +6,11 @@ function rig() {
   const clock = new FakeClock();
   const lines: string[] = [];
   const line = (_fields: object, words: string) => void lines.push(words);
-  const log = new BoundedLog({ clock, log: { debug: line, info: line, warn: line }, where: "Slack" });
+  const log = new BoundedLog({ clock, log: { debug: line, info: line, warn: line }, chat: "Slack" });
   return { clock, lines, log };
 }
 
-test("failures take no lines from acts", () => {
+test("failures do not use up the lines of actions", () => {
   const { lines, log } = rig();
   for (let count = 0; count < 30; count++) log.warn({}, "failure");
   for (let count = 0; count < 30; count++) log.info({}, "act");

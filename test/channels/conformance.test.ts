@@ -1,4 +1,4 @@
-/** The duties of every channel, whatever is behind it. One suite; each channel brings a far side that misbehaves. */
+/** The contract of every channel as one suite; each channel provides a simulated service that misbehaves. */
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { Channel } from "../../src/channels/channel.ts";
@@ -25,24 +25,24 @@ import { inWordsOf } from "./wording.ts";
 
 interface FarSide extends AsyncDisposable {
   readonly settings: unknown;
-  /** The channels that it sends by, by name. */
+  /** Channels that it sends by, by name. */
   readonly others?: Readonly<Record<string, unknown>>;
   readonly secrets: readonly string[];
-  /** The messages that arrived, as text. */
+  /** Received messages, as text. */
   readonly arrived: () => readonly string[];
-  /** The next attempt, or all following: refused for now, refused for good, denied, unanswered. */
+  /** Sets the behaviour for the next attempt or all further ones: refused for now, refused for good, denied, unanswered. */
   readonly busy: () => void;
   readonly unwell: () => void;
   readonly refusing: () => void;
   readonly denying: () => void;
   readonly hanging: () => void;
-  /** Resolves when the hanging attempt has reached the far side. */
+  /** Resolves when the hanging attempt has reached the service. */
   readonly reached: () => Promise<unknown>;
   readonly gone: () => Promise<void>;
   readonly out?: Writable;
 }
 
-/** All that a reader finds in a message and the files of it. */
+/** All text of a message and its files. */
 const withFiles = ({ text, files }: Pick<DiscordMessage, "text" | "files">) =>
   [text, ...files.map(({ data }) => String(data))].join("\n");
 
@@ -128,14 +128,14 @@ interface OverHttp {
   readonly options?: ServiceOptions;
   readonly settings: (url: string) => unknown;
   readonly secrets: readonly string[];
-  /** The service's own words; the usual statuses where it has none. */
+  /** The service's own answers; by default the usual statuses. */
   readonly busy?: Reply;
   readonly unwell?: Reply;
   readonly refusing?: Reply;
   readonly denying?: Reply;
 }
 
-/** A channel behind plain HTTP, by how its service speaks. */
+/** A channel that posts by plain HTTP, with its service's behaviour. */
 const overHttp = (how: OverHttp) => async (): Promise<FarSide> => {
   const service = await startService(how.dialect, how.options);
   let reached: Promise<unknown> = Promise.resolve();
@@ -299,7 +299,7 @@ async function rig(start: () => Promise<FarSide>): Promise<Rig> {
 }
 
 const never = new AbortController().signal;
-/** Channels for programs: they get data in their own fields, not as lines for people. */
+/** Channels for programs: their data is in fields, not in lines for people. */
 const forPrograms = ["webhook", "pagerduty", "alertmanager"];
 /** Removes the boundary between mail parts, which differs on each attempt. */
 const withoutTime = (text: string) => text.replaceAll(/--_NmP-[\w-]+/g, "");
@@ -317,7 +317,7 @@ const networked = { "Discord bot": bot, "Discord webhook": webhook, email, rota,
 const all = { ...networked, console: terminal };
 
 describe.each(Object.entries(all))("%s", (name, start) => {
-  test("delivers a message, whole, with its id and sender, and gives a receipt", async () => {
+  test("delivers a complete message with its id and sender, and returns a receipt", async () => {
     await using one = await rig(start);
     expect(await one.channel.start(never)).toMatchObject({ kind: "ok" });
     const sent = message();
@@ -337,7 +337,7 @@ describe.each(Object.entries(all))("%s", (name, start) => {
     if (one.channel.kind !== "console") expect(text).toContain(`perpwatch on nuc · ${sent.id}`);
   });
 
-  test("tells it in the words of its templates, the same on every attempt, whatever the values are", async () => {
+  test("sends the text of its templates, the same on every attempt, for any values", async () => {
     await using one = await rig(start);
     await one.channel.start(never);
     const title = 'Near"It @everyone\u202e';
@@ -356,14 +356,14 @@ describe.each(Object.entries(all))("%s", (name, start) => {
     if (name.startsWith("Discord")) expect(first).not.toContain("@everyone");
     if (!forPrograms.includes(one.channel.kind)) {
       expect(first).toContain("FIRING critical:");
-      // Figures go with the usual body.
+      // Figures belong to the default body.
       expect(first).not.toContain("$126.55");
     }
     await one.channel.send(outgoing({ message: sent, attempt: 1 }), never);
     for (const again of one.far.arrived().slice(1)) expect(withoutTime(again)).toBe(withoutTime(first));
   });
 
-  test("own words beyond all measure fit what the far side takes", async () => {
+  test("template text of any length fits the service's limits", async () => {
     await using one = await rig(start);
     await one.channel.start(never);
     const description = "<&>[*_]`@é🦀\n".repeat(500);
@@ -380,7 +380,7 @@ describe.each(Object.entries(all))("%s", (name, start) => {
     }
   });
 
-  test("names each alert of the largest message that it is given", async () => {
+  test("names each alert of the largest message", async () => {
     await using one = await rig(start);
     await one.channel.start(never);
     const { maxNamed: most = maxNamed, tellsEach = false } = one.channel;
@@ -413,17 +413,17 @@ describe.each(Object.entries(all))("%s", (name, start) => {
     }
   });
 
-  test("a message that leaves late says so", async () => {
+  test("a late message says so", async () => {
     await using one = await rig(start);
     await one.channel.start(never);
     const late = { heldMs: 840_000, because: "status 503" };
     await one.channel.send(outgoing({ late }), never);
-    // The document for programs is the same on every attempt: its header says it (webhook.test.ts).
+    // The document for programs is the same on every attempt; lateness is in its header (webhook.test.ts).
     if (one.channel.kind === "webhook") return;
     expect(one.far.arrived()[0]).toContain("Delivered late: held 14m, because status 503.");
   });
 
-  test("an aborted attempt rejects with the reason, at once", async () => {
+  test("an aborted attempt rejects at once with the reason", async () => {
     await using one = await rig(start);
     one.far.hanging();
     const stop = new AbortController();
@@ -439,7 +439,7 @@ describe.each(Object.entries(all))("%s", (name, start) => {
     await expect(one.channel.send(outgoing(), AbortSignal.abort(reason))).rejects.toBe(reason);
   });
 
-  test("a far side that is gone is not the message's fault", async () => {
+  test("an unreachable service is a retry", async () => {
     await using one = await rig(start);
     await one.far.gone();
     expect(await one.channel.probe(never)).toMatchObject({ kind: "failed", failure: "unreachable" });
@@ -449,7 +449,7 @@ describe.each(Object.entries(all))("%s", (name, start) => {
     });
   });
 
-  test("what its messages can hold is known before it is made", async () => {
+  test("its capacity is known before it is created", async () => {
     await using one = await rig(start);
     const known = capacitiesOf(parsedOf({ chat: one.far.settings, ...one.far.others }));
     const { tellsEach, maxNamed, apart, edits, byAccount } = one.channel;
@@ -470,7 +470,7 @@ describe.each(Object.entries(all))("%s", (name, start) => {
 });
 
 describe.each(Object.entries(networked))("%s, far away", (name, start) => {
-  test("is told to wait: retry, and when where a time was named", async () => {
+  test("is rate limited: retry, after the stated time if there is one", async () => {
     await using one = await rig(start);
     one.far.busy();
     const result = await one.channel.send(outgoing(), never);
@@ -479,7 +479,7 @@ describe.each(Object.entries(networked))("%s, far away", (name, start) => {
     expect(one.far.arrived()).toEqual([]);
   });
 
-  test("meets a server that is unwell: retry, and nothing arrived", async () => {
+  test("gets a server error: retry, and nothing arrived", async () => {
     await using one = await rig(start);
     one.far.unwell();
     const sent = outgoing();
@@ -487,14 +487,14 @@ describe.each(Object.entries(networked))("%s, far away", (name, start) => {
     expect(one.far.arrived()).toEqual([]);
   });
 
-  test("has a message refused: this message only", async () => {
+  test("has one message refused: only this message", async () => {
     await using one = await rig(start);
     one.far.refusing();
     const result = await one.channel.send(outgoing(), never);
     expect(result).toMatchObject({ kind: "refused", failure: "rejected", channelBroken: false });
   });
 
-  test("is denied: the channel is broken, and nothing tells its secret", async () => {
+  test("is denied: the channel is broken, and no text contains its secret", async () => {
     await using one = await rig(start);
     one.far.denying();
     const result = await one.channel.send(outgoing(), never);

@@ -1,4 +1,4 @@
-/** Charts: drawn from a series, attached after the text has left, and never in its way. */
+/** Charts: drawn from a series and attached after the text was delivered. */
 import { Writable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ const falling: ChartSeries = {
 };
 
 describe("a picture", () => {
-  test("has the line, the levels, now, and its times", async () => {
+  test("has the line, the thresholds, the newest value, and its times", async () => {
     const svg = chartSvg(falling, "UTC") ?? "";
     for (const part of ["main/0.0/SOL", ">10%<", ">5%<", ">4.08%<", "00:21:18 UTC", "03:40:18 UTC · 3h 19m"])
       expect(svg).toContain(part);
@@ -37,12 +37,12 @@ describe("a picture", () => {
     expect(png.subarray(1, 4).toString()).toBe("PNG");
     expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([640, 240]);
     expect(png.length).toBeLessThan(60_000);
-    // With its letters: without the font the picture would be the same for any text.
+    // Compared with its text: without the font the picture would be the same for any text.
     const other = await pngOf(svg.replaceAll("main/0.0/SOL", "desk/1.2/BTC"));
     expect(other.equals(png)).toBe(false);
   });
 
-  test("its labels stand in the order of their values, none over another, all within the picture", () => {
+  test("its labels are in the order of their values, without overlap, within the picture", () => {
     const heights = (values: readonly number[], now: number) => {
       const thresholds = values.map((value) => ({ severity: "info" as const, value }));
       const points = falling.points.map(
@@ -116,7 +116,7 @@ async function rig(charts: Charts) {
 }
 
 describe("on Discord", () => {
-  test("it follows by an edit that leaves the text alone", async () => {
+  test("it is attached by an edit that keeps the text", async () => {
     const asked: number[] = [];
     await using one = await rig({
       series: async (id) => {
@@ -171,7 +171,7 @@ describe("on Discord", () => {
     await discord[Symbol.asyncDispose]();
   });
 
-  test("Discord does not take it: the message stands as it is", async () => {
+  test("Discord refuses it: the message stays as it is", async () => {
     await using one = await rig({ series: async () => falling });
     one.discord.permissions.delete("ATTACH_FILES");
     expect(await one.channel.send(outgoing(), never)).toMatchObject({ kind: "delivered" });

@@ -1,6 +1,6 @@
 /**
- * A gateway that fails in every way there is, and the process that lives on: nothing that discord.js throws, rejects or
- * leaves without a listener may come out of it.
+ * A gateway that fails in every possible way must not end the process: nothing that discord.js throws, rejects or
+ * leaves without a listener may be uncaught.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,10 +24,10 @@ afterEach(() => {
   process.off("uncaughtException", note).off("unhandledRejection", note);
 });
 
-/** The behaviour of a socket at the question for an upgrade. */
+/** Behaviour of a socket at an upgrade request. */
 type Manner = "silent" | "reset" | "refuse";
 
-/** A gateway of bare TCP that never lets anybody in. */
+/** A gateway over plain TCP that never completes an upgrade. */
 class Wall implements AsyncDisposable {
   readonly asked = new Watched<Socket>();
   readonly #sockets = new Set<Socket>();
@@ -61,7 +61,7 @@ class Wall implements AsyncDisposable {
     return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** @returns once so many have asked for an upgrade */
+  /** @returns after the given number of upgrade requests */
   async askedTimes(count: number): Promise<void> {
     await this.asked.waitFor(() => this.asked.items.length >= count);
   }
@@ -77,7 +77,7 @@ class Wall implements AsyncDisposable {
   }
 }
 
-/** Makes Discord name this address as its gateway, every time that it is asked. */
+/** Makes Discord return this gateway address. */
 function gatewayAt(discord: LocalDiscord, url: string): void {
   const limit = { total: 1_000, remaining: 999, reset_after: 86_400_000, max_concurrency: 1 };
   const body = { url, shards: 1, session_start_limit: limit };
@@ -85,7 +85,7 @@ function gatewayAt(discord: LocalDiscord, url: string): void {
   discord.fail({ path: "/gateway/bot", times: 1e9, effect: { kind: "status", status: 200, body } });
 }
 
-/** Whatever the kernel has told both ends by now has been dealt with when this returns. */
+/** Returns after all events that the kernel has queued were handled. */
 async function settled(discord: LocalDiscord): Promise<void> {
   for (let round = 0; round < 3; round++) {
     await (await fetch(`${discord.apiUrl}/v10/gateway`)).text();
@@ -141,7 +141,7 @@ describe("stopped while it connects", () => {
     await wall.asked.waitFor(() => wall.closed === 1);
   });
 
-  test("before its session is ready: it says goodbye, and need not be given up on", async () => {
+  test("before its session is ready: it closes normally, without the timeout", async () => {
     await using one = await rig();
     const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     await once(server, "listening");
@@ -160,7 +160,7 @@ describe("stopped while it connects", () => {
     server.close();
   });
 
-  test("at any step of it, and started at once again: one connection comes of it", async () => {
+  test("at any step of it, and started at once again: one connection results", async () => {
     await using one = await rig();
     for (let turns = 0; turns < 12; turns++) {
       one.gateway.start();
@@ -169,14 +169,14 @@ describe("stopped while it connects", () => {
     }
     one.gateway.start();
     const open = () => one.discord.gateway.sessions.filter((session) => session.open);
-    // A stop that nobody waited for may still be saying goodbye.
+    // A stop that was not awaited may still be closing.
     await one.discord.gateway.waitForSession(() => open().length === 1);
     await settled(one.discord);
     expect(open()).toHaveLength(1);
     expect(one.gateway.state).toBe("online");
   });
 
-  test("the process ends by itself, in peace", async () => {
+  test("the process ends by itself, without an error", async () => {
     await using one = await rig();
     await using wall = await new Wall("silent").listen();
     gatewayAt(one.discord, wall.url);
@@ -209,8 +209,8 @@ const program = `
 `;
 
 describe("an outage", () => {
-  test("nothing says hello, and discord.js connects once more by itself: what it left is cut", async () => {
-    await using one = await rig({ helloWithinMs: 50 });
+  test("there is no hello, and discord.js reconnects by itself: the sockets that it left are terminated", async () => {
+    await using one = await rig({ helloTimeoutMs: 50 });
     await using wall = await new Wall("silent").listen();
     gatewayAt(one.discord, wall.url);
     one.gateway.start();
@@ -222,13 +222,13 @@ describe("an outage", () => {
   });
 
   test("everything is reset at any moment of discord.js' own attempts", async () => {
-    await using one = await rig({ helloWithinMs: 50 });
+    await using one = await rig({ helloTimeoutMs: 50 });
     await using wall = await new Wall("silent").listen();
     gatewayAt(one.discord, wall.url);
     one.gateway.start();
     for (let round = 1; round <= 3; round++) {
       await wall.askedTimes(round);
-      // Given up by discord.js, and not yet replaced.
+      // Dropped by discord.js and not replaced yet.
       await new Promise((resolve) => setTimeout(resolve, 150));
       wall.reset();
       await settled(one.discord);
@@ -295,7 +295,7 @@ describe("a gateway that talks nonsense", () => {
     ["a ready without guilds", [hello, ready({ user: me, session_id: "1", resume_gateway_url: "ws://x" })]],
     ["one too big a frame", [hello, "x".repeat(2_000_000)]],
   ])("%s", async (_what, packets) => {
-    await using one = await rig({ helloWithinMs: 200 });
+    await using one = await rig({ helloTimeoutMs: 200 });
     const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     await once(server, "listening");
     gatewayAt(one.discord, `ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -346,7 +346,7 @@ describe("a gateway that talks nonsense", () => {
     server.close();
   });
 
-  test("dispatches that the bot has no use for do nothing to it", async () => {
+  test("dispatches that the bot does not use have no effect", async () => {
     await using one = await rig();
     one.gateway.start();
     await one.discord.gateway.waitForSession();

@@ -1,7 +1,10 @@
-/** Discord keeps the first message of an incident current: edits of two lanes undo nothing, and hold up nothing that calls. */
+/**
+ * Discord keeps the first message of an incident current: edits of two lanes do not undo each other, and do not delay
+ * messages with mentions.
+ */
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import type { Channel, ToldBefore } from "../../src/channels/channel.ts";
+import type { Channel, SentMessage } from "../../src/channels/channel.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
@@ -40,36 +43,39 @@ async function rig(): Promise<Rig> {
 }
 
 let sealed = 0;
-const told = (changes: AlertChange[], content: Partial<Message["content"]> = {}) =>
+const incidentMessage = (changes: AlertChange[], content: Partial<Message["content"]> = {}) =>
   message(changes, { sealedAtMs: atMs + ++sealed, content: { incident, ...content } });
 const of = (id: number, kind: AlertChange["kind"] = "fired") =>
   change(kind, { id, summary: `account ${id} is near` }, { id: 100 + id });
 
-async function begin({ channel }: Rig): Promise<ToldBefore> {
-  const first = told([of(1)]);
+async function begin({ channel }: Rig): Promise<SentMessage> {
+  const first = incidentMessage([of(1)]);
   const sent = await channel.send(outgoing({ message: first }), never);
   if (sent.kind !== "delivered") throw new Error(sent.detail);
   return { messageId: first.id, receipt: sent.receipt, message: first };
 }
 
-test("what is quiet and what calls at the same time both stand in the first message in the end", async () => {
+test("a quiet message and one with a mention at the same time are both in the first message in the end", async () => {
   await using one = await rig();
   const root = await begin(one);
   // The first of both edits arrives last.
   one.discord.fail({ method: "PATCH", path: /messages/, effect: { kind: "delay", ms: 300 }, times: 1 });
-  const quiet = one.channel.send(outgoing({ message: told([of(2)], { quiet: true }), root }), never);
+  const quiet = one.channel.send(
+    outgoing({ message: incidentMessage([of(2)], { quiet: true }), root }),
+    never,
+  );
   await one.discord.waitForRequest(({ method }) => method === "PATCH");
-  await one.channel.send(outgoing({ message: told([of(3)]), root }), never);
+  await one.channel.send(outgoing({ message: incidentMessage([of(3)]), root }), never);
   await quiet;
   await one.shows("account 1", "account 2", "account 3");
 });
 
-test("what calls is delivered while the edit of the first message has no answer", async () => {
+test("a message with a mention is delivered while the edit of the first message has no answer", async () => {
   await using one = await rig();
   const root = await begin(one);
   one.discord.fail({ method: "PATCH", path: /messages/, effect: { kind: "delay", ms: 1_000 }, times: 2 });
   for (const id of [2, 3]) {
-    const sent = await one.channel.send(outgoing({ message: told([of(id)]), root }), never);
+    const sent = await one.channel.send(outgoing({ message: incidentMessage([of(id)]), root }), never);
     expect(sent.kind).toBe("delivered");
   }
   const edits = one.discord.requests.filter(({ method }) => method === "PATCH");
@@ -77,11 +83,13 @@ test("what calls is delivered while the edit of the first message has no answer"
   await one.shows("account 1", "account 2", "account 3");
 });
 
-test("an older quiet change, told late, takes nothing back", async () => {
+test("an older quiet change that is sent late undoes nothing", async () => {
   await using one = await rig();
   const root = await begin(one);
-  const older = told([change("worsened", { id: 1, summary: "at 3 %" }, { id: 201 })], { quiet: true });
-  const newer = told([change("worsened", { id: 1, summary: "at 1 %" }, { id: 202 })]);
+  const older = incidentMessage([change("worsened", { id: 1, summary: "at 3 %" }, { id: 201 })], {
+    quiet: true,
+  });
+  const newer = incidentMessage([change("worsened", { id: 1, summary: "at 1 %" }, { id: 202 })]);
   await one.channel.send(outgoing({ message: newer, root }), never);
   await one.shows("at 1 %");
   await one.channel.send(outgoing({ message: older, root: { ...root, since: [newer] } }), never);
@@ -90,10 +98,10 @@ test("an older quiet change, told late, takes nothing back", async () => {
   expect(JSON.stringify(first)).not.toContain("at 3 %");
 });
 
-test("what is over stands below what fires, struck, and leads the first message no longer", async () => {
+test("ended alerts are struck, below firing ones, and not in the headline of the first message", async () => {
   await using one = await rig();
   const near = (id: number, kind: AlertChange["kind"], at: number) => {
-    const made = told([
+    const made = incidentMessage([
       change(kind, { id, summary: `account ${id} at ${at} %` }, { id: 1000 + 100 * id + at }),
     ]);
     const { content } = made;
@@ -103,12 +111,15 @@ test("what is over stands below what fires, struck, and leads the first message 
   const first = near(1, "fired", 1);
   const sent = await one.channel.send(outgoing({ message: first }), never);
   if (sent.kind !== "delivered") throw new Error(sent.detail);
-  const root: ToldBefore = { messageId: first.id, receipt: sent.receipt, message: first };
+  const root: SentMessage = { messageId: first.id, receipt: sent.receipt, message: first };
   const second = near(2, "fired", 4);
   await one.channel.send(outgoing({ message: second, root }), never);
-  const over = told([change("ended", { id: 1, state: "ended", ending: "recovered" }, { id: 2_000 })], {
-    quiet: true,
-  });
+  const over = incidentMessage(
+    [change("ended", { id: 1, state: "ended", ending: "recovered" }, { id: 2_000 })],
+    {
+      quiet: true,
+    },
+  );
   await one.channel.send(outgoing({ message: over, root: { ...root, since: [second] } }), never);
   await one.shows("account 1", "account 2", "RESOLVED");
   const [shown] = one.discord.messages;
@@ -123,7 +134,7 @@ test("what is over stands below what fires, struck, and leads the first message 
 test.each([
   ["of an incident", { incident }],
   ["of no incident", {}],
-])("an alert that is over asks for nothing in an edited message %s", async (_, content) => {
+])("an ended alert has no requests in an edited message %s", async (_, content) => {
   await using one = await rig();
   const risky = (id: number) =>
     change(
@@ -142,7 +153,7 @@ test.each([
   const first = message([risky(1), risky(2)], { content });
   const sent = await one.channel.send(outgoing({ message: first }), never);
   if (sent.kind !== "delivered") throw new Error(sent.detail);
-  const root: ToldBefore = { messageId: first.id, receipt: sent.receipt, message: first };
+  const root: SentMessage = { messageId: first.id, receipt: sent.receipt, message: first };
   const over = (id: number) =>
     message([change("ended", { id }, { id: 1_000 + id, atMs: atMs + 1_000 })], { content });
   const shown = () => JSON.stringify(one.discord.messages[0]!.embeds);
@@ -152,7 +163,7 @@ test.each([
   await one.shows("~~", "RESOLVED");
   expect(shown()).not.toMatch(/deposit \$1|Call 1|ack 1|runbooks/);
   if ("incident" in content)
-    // Nothing that was so before its end reads as the present.
+    // The state before its end must not appear as the present one.
     expect(one.discord.messages[0]!.embeds.find(({ title }) => title?.startsWith("~~"))?.description).toBe(
       "RESOLVED 2026-11-21 03:41:19 UTC\nmain: SOL long is 4.2 % from liquidation.\nFired 2026-11-21 03:41:18 UTC, acknowledged by ana.",
     );

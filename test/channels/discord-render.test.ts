@@ -1,4 +1,4 @@
-/** Discord's limits hold for whatever a rule, an exchange or a market puts into a message. */
+/** Discord's limits hold for any text of a rule, an exchange or a market. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -40,7 +40,7 @@ const changes = fc.array(
   { maxLength: 40 },
 );
 
-test("every message fits, first sent, plain, and marked as over", () => {
+test("every message fits: sent, as plain text, and marked as ended", () => {
   fc.assert(
     fc.property(changes, nasty, nasty, (list, title, sender) => {
       const made = list.map(({ kind, summary, description, runbook, details }, index) =>
@@ -67,7 +67,7 @@ test("every message fits, first sent, plain, and marked as over", () => {
   );
 });
 
-test("however long the sender's name, the message can be found by its id", () => {
+test("the message can be found by its id for any length of the sender's name", () => {
   const sent = message([change()], { content: { sender: "n".repeat(9_000) } });
   for (const body of [discordBody(render(sent), null), ...plainBodies(render(sent), null)]) {
     expect(body.embeds.at(-1)?.footer?.text ?? body.content).toMatch(new RegExp(` ${sent.id}$`));
@@ -111,7 +111,7 @@ test("of four alerts with more figures than there is room for, each keeps its ti
   for (const text of texts) {
     expect(text).toContain("Mark $132.10, liquidation $126.55, margin ratio 78 %.");
     expect(text).toContain("on data 2s old");
-    // No figure without its value.
+    // Every figure has its value.
     expect(text).toMatch(/Figure 0: 1{60} · (Figure \d+: 1{60} · )*…\n/);
   }
 });

@@ -1,6 +1,6 @@
 /**
- * Threads: what follows the first message of a critical group goes below it, however the daemon was restarted or killed, once; and
- * to the channel where a thread takes nothing or would wake nobody.
+ * Threads: messages after the first one of a critical group are sent into a thread below it, once, also after restarts
+ * and crashes; they are sent to the channel if the thread refuses them or would notify nobody.
  */
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
@@ -27,17 +27,17 @@ interface Rig extends AsyncDisposable {
   readonly discord: LocalDiscord;
   readonly clock: HandClock;
   readonly warned: string[];
-  /** The actions that people asked for. */
+  /** Requested actions. */
   readonly acts: string[];
   channel: Channel;
-  /** The same channel in a process that was started anew. */
+  /** The same channel in a new process. */
   restart(): void;
-  /** Seals, sends and records, as the outbox does, with what history knows. */
-  tell(changes: readonly AlertChange[], content?: Partial<MessageContent>): Promise<SendResult>;
-  /** One attempt more of a message that was not recorded as delivered. */
+  /** Finalizes, sends and records a message like the outbox, with the history of messages. */
+  sendChanges(changes: readonly AlertChange[], content?: Partial<MessageContent>): Promise<SendResult>;
+  /** One more attempt for a message that was not recorded as delivered. */
   again(sent: Message): Promise<SendResult>;
   last(): Message;
-  /** The messages in the channel, and in the thread below its message of that index. */
+  /** Messages in the channel, and in the thread below its message of that index. */
   inChannel(): readonly DiscordMessage[];
   below(index: number): readonly DiscordMessage[];
 }
@@ -93,7 +93,7 @@ async function rig(more: object = byRole): Promise<Rig> {
     restart() {
       self.channel = make();
     },
-    tell(changes, content = {}) {
+    sendChanges(changes, content = {}) {
       clock.pass(1_000);
       newest = message(changes, { content, sealedAtMs: clock.nowMs() });
       return attempt(newest, 0);
@@ -116,7 +116,7 @@ async function rig(more: object = byRole): Promise<Rig> {
 const began = (id: number, parts: Partial<Alert> = {}) => change("fired", { id, ...parts });
 const step = (kind: AlertChangeKind, id: number, parts: Partial<Alert> = {}) =>
   change(kind, { id, ...parts });
-/** The other alerts that fire in the group. */
+/** Other firing alerts of the group. */
 const beside = (...ids: number[]): Partial<MessageContent> => ({
   standing: { alerts: ids.map((id) => ({ id, severity: "critical", summary: "x" })), more: 0 },
 });
@@ -130,8 +130,8 @@ describe("the second message of a critical group, and each after it,", () => {
     ["a liquidation", step("ended", 1, { ending: "liquidated" }), 1],
   ] as const)("goes into a thread below the first: %s, which calls as ever", async (_what, next, rings) => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    const result = await one.tell([next]);
+    await one.sendChanges([began(1)]);
+    const result = await one.sendChanges([next]);
     const [root] = one.inChannel();
     const [told] = one.below(0);
     expect(one.inChannel()).toHaveLength(1);
@@ -142,99 +142,99 @@ describe("the second message of a critical group, and each after it,", () => {
     ]);
   });
 
-  test("alerts that join it too, even when what began it is over", async () => {
+  test("alerts that join it too, even if the first alert has ended", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([began(2, { severity: "warning" })], beside(1));
-    await one.tell([step("ended", 1)], beside(2));
-    await one.tell([began(3)], beside(2));
-    await one.tell([began(4, { event: true, state: "ended" })], beside(3));
-    await one.tell([step("ended", 3)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([began(2, { severity: "warning" })], beside(1));
+    await one.sendChanges([step("ended", 1)], beside(2));
+    await one.sendChanges([began(3)], beside(2));
+    await one.sendChanges([began(4, { event: true, state: "ended" })], beside(3));
+    await one.sendChanges([step("ended", 3)]);
     expect(one.inChannel()).toHaveLength(1);
     expect(one.below(0)).toHaveLength(5);
     expect(one.below(0).map(({ pings }) => pings.roles.length)).toEqual([1, 0, 1, 1, 0]);
-    // It is started once, and nobody asks for it again.
+    // It is started once, and not requested again.
     expect(one.discord.requests.filter(({ path }) => path.endsWith("/threads"))).toHaveLength(1);
   });
 
-  test("but what joins a day later begins anew, where people look", async () => {
+  test("but an alert that joins a day later is sent to the channel", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
+    await one.sendChanges([began(1)]);
     one.clock.pass(25 * 3_600_000);
-    await one.tell([began(2)], beside(1));
-    await one.tell([step("reminder", 1)]);
-    await one.tell([step("reminder", 2)]);
+    await one.sendChanges([began(2)], beside(1));
+    await one.sendChanges([step("reminder", 1)]);
+    await one.sendChanges([step("reminder", 2)]);
     expect([one.inChannel().length, one.below(0).length, one.below(1).length]).toEqual([2, 1, 1]);
   });
 
-  test("not that of a group which is not critical; its rise is, in the channel, and begins one", async () => {
+  test("not that of a group that is not critical; its rise to critical goes to the channel and can have a thread", async () => {
     await using one = await rig();
-    await one.tell([began(1, { severity: "warning" })]);
-    await one.tell([step("reminder", 1, { severity: "warning" })]);
-    await one.tell([step("rose", 1)]);
-    await one.tell([step("worsened", 1)]);
-    await one.tell([step("ended", 1)]);
+    await one.sendChanges([began(1, { severity: "warning" })]);
+    await one.sendChanges([step("reminder", 1, { severity: "warning" })]);
+    await one.sendChanges([step("rose", 1)]);
+    await one.sendChanges([step("worsened", 1)]);
+    await one.sendChanges([step("ended", 1)]);
     expect([one.inChannel().length, one.below(2).length]).toEqual([3, 2]);
     const marked = [one.inChannel()[0], one.inChannel()[2], one.below(2)[0]];
     for (const { id } of marked.map((shown) => shown!))
       await one.discord.waitForMessage((shown) => shown.id === id && shown.content.includes("~~"));
-    // All three that the channel shows say that it is over, as far as they are what people find first.
+    // All three visible messages show the end.
     expect(one.inChannel().map(({ edits }) => edits)).toEqual([1, 0, 1]);
   });
 
-  test("what stands for several groups goes to the channel", async () => {
+  test("a folded message of several groups goes to the channel", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1), step("reminder", 9)], { folded: "storm" });
-    await one.tell([step("reminder", 9)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1), step("reminder", 9)], { folded: "storm" });
+    await one.sendChanges([step("reminder", 9)]);
     expect([one.inChannel().length, one.discord.threads.length]).toEqual([3, 0]);
   });
 
   test("with threads: false all goes to the channel", async () => {
     await using one = await rig({ ...byRole, threads: false });
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     expect(one.inChannel().map(({ replyTo }) => replyTo)).toEqual([null, one.inChannel()[0]?.id]);
   });
 });
 
-describe("a thread wakes whom it has to", () => {
+describe("notifications in a thread", () => {
   const newly = [
     ["newly critical", [began(2)]],
     ["risen", [step("rose", 2)]],
     ["liquidated", [step("ended", 1, { ending: "liquidated" })]],
   ] as const;
 
-  test.each(newly)("@here reaches nobody in it: what is %s rings in the channel", async (_what, changes) => {
+  test.each(newly)("@here reaches nobody in it: %s is sent to the channel", async (_what, changes) => {
     await using one = await rig({ mention: { critical: "@here" } });
     one.discord.permissions.add("MENTION_EVERYONE");
-    await one.tell([began(1)]);
-    await one.tell(changes, beside(1));
-    await one.tell([step("reminder", 1)]);
-    await one.tell([step("ended", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges(changes, beside(1));
+    await one.sendChanges([step("reminder", 1)]);
+    await one.sendChanges([step("ended", 1)]);
     expect(one.inChannel().map(({ pings }) => pings.everyone)).toEqual([true, true, true]);
     expect(one.below(0)).toHaveLength(1);
   });
 
-  test.each(newly)("nobody is called by name: what is %s stays in the channel", async (_what, changes) => {
+  test.each(newly)("without a mention: %s stays in the channel", async (_what, changes) => {
     await using one = await rig({});
-    await one.tell([began(1)]);
-    await one.tell(changes, beside(1));
-    await one.tell([step("reminder", 1)]);
-    await one.tell([began(3, { severity: "warning" })], beside(1));
-    await one.tell([step("ended", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges(changes, beside(1));
+    await one.sendChanges([step("reminder", 1)]);
+    await one.sendChanges([began(3, { severity: "warning" })], beside(1));
+    await one.sendChanges([step("ended", 1)]);
     expect([one.inChannel().length, one.below(0).length]).toEqual([2, 3]);
   });
 });
 
-describe("what gets no worse", () => {
+describe("a minor update", () => {
   const acknowledged = { acknowledgedBy: "marta", acknowledgedAtMs: 5 };
 
   test("edits the first message, which the channel shows, and the newest in the thread", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
-    const result = await one.tell([step("acknowledged", 1, acknowledged)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
+    const result = await one.sendChanges([step("acknowledged", 1, acknowledged)]);
     const [root] = one.inChannel();
     expect(result).toEqual({ kind: "delivered", receipt: root?.id });
     expect(root?.text).toContain("Acknowledged by marta");
@@ -243,38 +243,38 @@ describe("what gets no worse", () => {
       ({ id, text }) => id === below && text.includes("Acknowledged by marta"),
     );
     expect(one.discord.messages).toHaveLength(2);
-    await one.tell([step("ended", 1)]);
+    await one.sendChanges([step("ended", 1)]);
     await one.discord.waitForMessage(({ content }) => /RESOLVED.*\n~~ACKNOWLEDGED/.test(content));
     expect(one.inChannel()[0]?.content).toMatch(/RESOLVED.*\n~~ACKNOWLEDGED/);
   });
 
-  test("edits the newest where the first does not tell of it; in a thread that is folded away it is written", async () => {
+  test("edits the newest if the first does not contain the alert, also in an archived thread", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([began(2)], beside(1));
-    await one.tell([step("acknowledged", 2, acknowledged)], beside(1));
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([began(2)], beside(1));
+    await one.sendChanges([step("acknowledged", 2, acknowledged)], beside(1));
     expect([one.inChannel()[0]?.edits, one.below(0)[0]?.edits]).toEqual([0, 1]);
     one.discord.threads[0]!.archived = true;
-    await one.tell([step("fell", 2, { severity: "warning" })], beside(1));
+    await one.sendChanges([step("fell", 2, { severity: "warning" })], beside(1));
     expect(one.below(0)).toHaveLength(2);
     expect(one.discord.threads[0]?.archived).toBe(false);
   });
 });
 
 describe("once", () => {
-  test("a restart finds the thread without asking for it, and one that was started by what left no answer", async () => {
+  test("after a restart the thread is known without a request, and so is one that an unanswered attempt started", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     one.restart();
-    await one.tell([step("worsened", 1)]);
+    await one.sendChanges([step("worsened", 1)]);
     expect(one.discord.requests.filter(({ path }) => path.endsWith("/threads"))).toHaveLength(1);
 
-    await one.tell([began(7)]);
+    await one.sendChanges([began(7)]);
     one.discord.fail({ path: /threads$/, effect: { kind: "loseReply" } });
-    await one.tell([step("reminder", 7)]);
+    await one.sendChanges([step("reminder", 7)]);
     one.restart();
-    await one.tell([step("worsened", 7)]);
+    await one.sendChanges([step("worsened", 7)]);
     expect(one.discord.requests.at(-2)).toMatchObject({
       path: expect.stringMatching(/threads$/),
       status: 400,
@@ -286,12 +286,12 @@ describe("once", () => {
   test.each([
     ["at once, by its nonce", 1_000],
     ["an hour later, by looking", 3_600_000],
-  ])("what arrived in the thread, and of which no answer came, is found %s", async (_what, afterMs) => {
+  ])("a message that arrived in the thread without an answer is found %s", async (_what, afterMs) => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     one.discord.fail({ effect: { kind: "loseReply" } });
-    expect(await one.tell([step("worsened", 1)])).toMatchObject({ kind: "retry" });
+    expect(await one.sendChanges([step("worsened", 1)])).toMatchObject({ kind: "retry" });
     one.restart();
     one.clock.pass(afterMs);
     const found = await one.again(one.last());
@@ -302,36 +302,36 @@ describe("once", () => {
     });
   });
 
-  test("what arrived in one place is not sent to the other, whichever may be written to now", async () => {
+  test("a message that arrived in one place is not sent to the other", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
+    await one.sendChanges([began(1)]);
     one.discord.fail({ effect: { kind: "loseReply" } });
-    expect(await one.tell([step("reminder", 1)])).toMatchObject({ kind: "retry" });
+    expect(await one.sendChanges([step("reminder", 1)])).toMatchObject({ kind: "retry" });
     expect(one.below(0)).toHaveLength(1);
     one.discord.threads[0]!.locked = true;
     one.restart();
     expect(await one.again(one.last())).toMatchObject({ receipt: expect.stringContaining("/") });
     expect(one.discord.messages).toHaveLength(2);
 
-    // And the other way round.
+    // The reverse order.
     one.discord.fail({
       path: /channels\/1100000000000000003\/messages$/,
       method: "POST",
       effect: { kind: "loseReply" },
     });
-    expect(await one.tell([step("worsened", 1)])).toMatchObject({ kind: "retry" });
+    expect(await one.sendChanges([step("worsened", 1)])).toMatchObject({ kind: "retry" });
     one.discord.threads[0]!.locked = false;
     one.restart();
     expect(await one.again(one.last())).toMatchObject({ receipt: one.inChannel()[1]?.id });
     expect(one.discord.messages).toHaveLength(3);
   });
 
-  test("where it cannot be seen whether it arrived, a warning waits", async () => {
+  test("if it is not known whether it arrived, a warning waits", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     one.discord.fail({ effect: { kind: "loseReply" } });
-    await one.tell([step("fell", 1, { severity: "warning" }), began(2, { severity: "warning" })]);
+    await one.sendChanges([step("fell", 1, { severity: "warning" }), began(2, { severity: "warning" })]);
     const sent = { ...one.last(), severity: "warning" as const };
     one.discord.fail({ method: "GET", path: /messages$/, effect: { kind: "status", status: 502 } });
     expect(await one.again(sent)).toMatchObject({ kind: "retry", failure: "server-error" });
@@ -340,7 +340,7 @@ describe("once", () => {
   });
 });
 
-describe("a thread that takes nothing: the channel does", () => {
+describe("a thread refuses messages: the channel gets them", () => {
   test.each([
     ["may not be started", (d: LocalDiscord) => void d.permissions.delete("CREATE_PUBLIC_THREADS")],
     ["may not be written to", (d: LocalDiscord) => void d.permissions.delete("SEND_MESSAGES_IN_THREADS")],
@@ -364,41 +364,44 @@ describe("a thread that takes nothing: the channel does", () => {
     ["there is none in such a channel", (d: LocalDiscord) => void Object.assign(d, { channelType: 2 })],
   ])("it %s", async (_what, harm) => {
     await using one = await rig();
-    await one.tell([began(1)]);
+    await one.sendChanges([began(1)]);
     harm(one.discord);
-    expect(await one.tell([step("reminder", 1)])).toMatchObject({ kind: "delivered" });
+    expect(await one.sendChanges([step("reminder", 1)])).toMatchObject({ kind: "delivered" });
     const asked = one.discord.requests.filter(({ path }) => path.endsWith("/threads")).length;
-    await one.tell([step("worsened", 1)]);
+    await one.sendChanges([step("worsened", 1)]);
     expect(one.inChannel()).toHaveLength(3);
     expect(one.inChannel()[1]).toMatchObject({ replyTo: one.inChannel()[0]?.id, pings: { roles: [role] } });
     expect(one.warned).toEqual([expect.stringContaining("goes to the channel")]);
-    // It is left alone for a while, then tried again.
+    // It is suspended for a while, then tried again.
     expect(one.discord.requests.filter(({ path }) => path.endsWith("/threads"))).toHaveLength(asked);
     one.discord.permissions.add("CREATE_PUBLIC_THREADS").add("SEND_MESSAGES_IN_THREADS");
     one.discord.channelType = 0;
     one.clock.pass(11 * 60_000);
-    await one.tell([step("ended", 1)]);
+    await one.sendChanges([step("ended", 1)]);
     expect(one.below(0)).toHaveLength(1);
   });
 
   test.each(["locked", "deleted"] as const)("it is %s", async (how) => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     one.discord.threads[0]![how] = true;
-    expect(await one.tell([step("worsened", 1)])).toMatchObject({ kind: "delivered" });
+    expect(await one.sendChanges([step("worsened", 1)])).toMatchObject({ kind: "delivered" });
     expect(one.inChannel()).toHaveLength(2);
-    // What it was sent as is where the rest goes on.
-    await one.tell([step("escalated", 1)]);
+    // Later messages go to the place where it was sent.
+    await one.sendChanges([step("escalated", 1)]);
     expect([one.inChannel().length, one.below(1).length]).toEqual([2, 1]);
   });
 
-  test("nothing is sent twice where the answer is no refusal", async () => {
+  test("nothing is sent twice if the answer is not a refusal", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
     one.discord.fail({ effect: { kind: "status", status: 503 } });
-    expect(await one.tell([step("worsened", 1)])).toMatchObject({ kind: "retry", failure: "server-error" });
+    expect(await one.sendChanges([step("worsened", 1)])).toMatchObject({
+      kind: "retry",
+      failure: "server-error",
+    });
     one.discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 5_000 } });
     expect(await one.again(one.last())).toMatchObject({ kind: "retry", failure: "rate-limited" });
     one.clock.pass(5_000);
@@ -406,14 +409,14 @@ describe("a thread that takes nothing: the channel does", () => {
     expect([one.inChannel().length, one.below(0).length]).toEqual([1, 2]);
   });
 
-  test("the first message is gone: its thread goes on; one that is not there yet is not begun", async () => {
+  test("the first message was deleted: its thread continues; without a thread none is started", async () => {
     await using one = await rig();
-    await one.tell([began(1)]);
-    await one.tell([step("reminder", 1)]);
-    await one.tell([began(5)]);
+    await one.sendChanges([began(1)]);
+    await one.sendChanges([step("reminder", 1)]);
+    await one.sendChanges([began(5)]);
     for (const { id } of one.inChannel()) one.discord.remove(id);
-    await one.tell([step("worsened", 1)]);
-    await one.tell([step("reminder", 5)]);
+    await one.sendChanges([step("worsened", 1)]);
+    await one.sendChanges([step("reminder", 5)]);
     expect(one.discord.messages.map(({ channelId }) => channelId === one.discord.channelId)).toEqual([
       false,
       false,
@@ -422,11 +425,11 @@ describe("a thread that takes nothing: the channel does", () => {
   });
 });
 
-test("an embed that is refused goes into the thread as plain text", async () => {
+test("a message whose embed is refused is sent into the thread as plain text", async () => {
   await using one = await rig();
-  await one.tell([began(1)]);
+  await one.sendChanges([began(1)]);
   one.discord.permissions.delete("EMBED_LINKS");
-  await one.tell([step("reminder", 1)]);
+  await one.sendChanges([step("reminder", 1)]);
   expect(one.below(0)).toMatchObject([{ embeds: [] }]);
 });
 
@@ -434,8 +437,8 @@ test("buttons work in a thread", async () => {
   await using one = await rig({ ...byRole, allow: { users: [marta.id] } });
   await one.channel.start(never);
   await one.discord.gateway.waitForSession();
-  await one.tell([began(1)]);
-  await one.tell([step("reminder", 1)]);
+  await one.sendChanges([began(1)]);
+  await one.sendChanges([step("reminder", 1)]);
   const pressed = one.discord.press(one.below(0)[0]!, "Acknowledge", marta);
   await one.discord.waitForInteraction(({ id, text }) => id === pressed.id && text !== "");
   expect(one.acts).toEqual([`ack 1 by marta (discord ${marta.id})`]);

@@ -1,8 +1,11 @@
-/** Discord, spoken to by the real discord.js: what its traps and limits do to a message, and what the channel does then. */
+/**
+ * Discord through the real discord.js: the effects of its pitfalls and limits on a message, and the channel's handling
+ * of them.
+ */
 import { Writable } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
-import { loudest } from "../../src/channels/mention.ts";
+import { mentionFor } from "../../src/channels/mention.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
@@ -20,7 +23,7 @@ interface Rig extends AsyncDisposable {
   readonly clock: HandClock;
   readonly channel: Channel;
   send(parts?: Partial<Outgoing>): ReturnType<Channel["send"]>;
-  /** The same channel in a process that was started anew. */
+  /** The same channel in a new process. */
   again(): Channel;
 }
 
@@ -57,7 +60,7 @@ async function rig(
   };
 }
 
-/** The outbox's message when a message tells of the end of an alert that `first` told of. */
+/** The outgoing message for the end of an alert that `first` reported. */
 async function ending(one: Rig, first: Message, changes: Parameters<typeof message>[0]): Promise<Outgoing> {
   const known = one.discord.messages.find(({ nonce, text }) => nonce === first.id || text.includes(first.id));
   const receipt = known?.id ?? "";
@@ -69,14 +72,14 @@ async function ending(one: Rig, first: Message, changes: Parameters<typeof messa
 }
 
 describe("the gateway", () => {
-  test("logs in as a bot does, without intents, and is acknowledged", async () => {
+  test("logs in as a bot, without intents, and is acknowledged", async () => {
     await using one = await rig({}, { heartbeatMs: 250 });
     expect(await one.channel.start(never)).toMatchObject({ kind: "ok", detail: "bot perpwatch in #alerts" });
     const session = await one.discord.gateway.waitForSession(({ heartbeats }) => heartbeats > 0);
     expect(session).toMatchObject({ intents: 0, open: true });
   });
 
-  test("is not needed for sending, and is tried again after a wait that grows", async () => {
+  test("is not needed for sending, and reconnects after growing waits", async () => {
     await using one = await rig();
     one.discord.gateway.down = true;
     expect(await one.channel.start(never)).toMatchObject({ kind: "ok" });
@@ -101,14 +104,14 @@ describe("the gateway", () => {
     await one.discord.gateway.waitForSession(({ resumed, open }) => resumed && open);
   });
 
-  test("is built anew when it stays away, and the old one never comes back beside it", async () => {
+  test("is created anew when it stays down, and the old one does not return beside it", async () => {
     await using one = await rig();
     await one.channel.start(never);
     await one.discord.gateway.waitForSession();
     one.discord.gateway.down = true;
     one.discord.gateway.drop(4000);
     await one.clock.asked();
-    // What discord.js would do by itself it does within half a second; nothing tells that it does not.
+    // discord.js' own retries happen within half a second; there is no event for their absence.
     const { attempts } = one.discord.gateway;
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect(one.discord.gateway.attempts).toBe(attempts);
@@ -117,7 +120,7 @@ describe("the gateway", () => {
     await one.discord.gateway.waitForSession(({ open }) => open);
   });
 
-  test("with a token that Discord does not know: said at the start, and sending says so too", async () => {
+  test("with an unknown token: reported at the start and when sending", async () => {
     await using one = await rig();
     one.discord.token = "MTEwMDAwMDAwMDAwMDAwMDAwMQ.another.token-that-replaced-the-first";
     const started = await one.channel.start(never);
@@ -174,7 +177,7 @@ describe("an attempt", () => {
     expect(one.discord.messages[0]?.nonce).toBe(sent.id);
   });
 
-  test("nor later, when the nonce is forgotten: by looking, however much was written since", async () => {
+  test("nor later, when the nonce is forgotten: by a search, for any number of messages since", async () => {
     await using one = await rig();
     const sent = message();
     for (let count = 0; count < 150; count++) one.discord.say(`chatter ${count} about ${sent.id} perhaps`);
@@ -187,7 +190,7 @@ describe("an attempt", () => {
     expect(one.discord.messages).toHaveLength(152);
   });
 
-  test("that finds nothing when it looks sends", async () => {
+  test("whose search finds nothing sends", async () => {
     await using one = await rig();
     const sent = message();
     one.clock.pass(20 * 60_000);
@@ -199,7 +202,7 @@ describe("an attempt", () => {
   test.each([
     ["warning", "retry", 0],
     ["critical", "delivered", 1],
-  ] as const)("that cannot look: a %s message is %s", async (severity, kind, count) => {
+  ] as const)("that cannot search: a %s message is %s", async (severity, kind, count) => {
     await using one = await rig();
     const sent = message([change("fired", { severity })]);
     one.clock.pass(20 * 60_000);
@@ -230,7 +233,7 @@ describe("an attempt", () => {
 });
 
 describe("rate limits", () => {
-  test("of one route leave the others alone, and are not asked again before their time", async () => {
+  test("of one route do not affect others, and the route is not requested before its time", async () => {
     await using one = await rig();
     one.discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 60_000 } });
     expect(await one.send()).toMatchObject({ kind: "retry", failure: "rate-limited", afterMs: 60_000 });
@@ -243,9 +246,9 @@ describe("rate limits", () => {
     expect(await one.send()).toMatchObject({ kind: "delivered" });
   });
 
-  test("that Discord did not name are none: a burst after an outage leaves as it is", async () => {
+  test("that Discord did not state are not assumed: a burst after an outage is sent as it is", async () => {
     await using one = await rig();
-    // All within one second of the machine's wall clock, however slow it is.
+    // All within one second of wall-clock time, however slow the machine is.
     vi.useFakeTimers({ toFake: ["Date"] });
     try {
       for (let sent = 0; sent < 60; sent++) {
@@ -268,7 +271,7 @@ describe("rate limits", () => {
     expect(await one.send()).toMatchObject({ kind: "delivered" });
   });
 
-  test("that the headers announce are kept without running into them", async () => {
+  test("that the headers announce are kept without a 429", async () => {
     await using one = await rig({}, { bucket: { limit: 2, perMs: 5_000 } });
     const results = [];
     for (let count = 0; count < 4; count++) results.push((await one.send()).kind);
@@ -316,7 +319,7 @@ describe("an alert that ends", () => {
     expect(`${edited?.text}${reply?.text}`).not.toMatch(/RESOLVED|🟢/);
   });
 
-  test("whose first message was deleted is told all the same", async () => {
+  test("whose first message was deleted is reported all the same", async () => {
     await using one = await rig();
     const first = message();
     await one.send({ message: first });
@@ -326,7 +329,7 @@ describe("an alert that ends", () => {
     expect(one.discord.messages).toMatchObject([{ replyTo: null, embeds: [{ color: 0x12b76a }] }]);
   });
 
-  test("among others in one message is struck alone, and stays struck over a restart", async () => {
+  test("among others in one message is struck alone, also after a restart", async () => {
     await using one = await rig();
     const other = {
       id: 43,
@@ -388,7 +391,7 @@ describe("an alert that ends", () => {
 
 describe("a message whose changes", () => {
   const acknowledged = { acknowledgedBy: "marta", acknowledgedAtMs: atMs + 5_000 };
-  /** `first`, and all that was said after it. */
+  /** `first`, with all later messages. */
   const tellNext = async (one: Rig, first: Message, since: readonly Message[], next: Message) => {
     const receipt = one.discord.messages.find(({ nonce }) => nonce === first.id)?.id ?? "";
     const told = { messageId: first.id, receipt, message: first, since };
@@ -418,7 +421,7 @@ describe("a message whose changes", () => {
     if (does === "is new") expect(rings).toBe(kind === "ended" ? 0 : 1);
   });
 
-  test("are calm and worse is new, as is one of alerts that stand nowhere together", async () => {
+  test("are minor and worse is sent, as is one of alerts that no message contains together", async () => {
     await using one = await rig();
     const first = message([change(), change("fired", { id: 43 })]);
     await one.send({ message: first });
@@ -427,7 +430,7 @@ describe("a message whose changes", () => {
     expect(one.discord.messages.map(({ edits }) => edits)).toEqual([0, 0, 0]);
   });
 
-  test("are calm leave what was said of the others, earlier edits and endings too", async () => {
+  test("are minor keep the text of the others, earlier edits and endings too", async () => {
     await using one = await rig();
     const first = message([change(), change("fired", { id: 43 }), change("fired", { id: 44 })]);
     await one.send({ message: first });
@@ -451,7 +454,7 @@ describe("a message whose changes", () => {
     expect(one.discord.messages[0]?.text).toContain(first.id);
   });
 
-  test("are calm is sent when what it would edit is gone, and waits when Discord is unwell", async () => {
+  test("are minor is sent if the message to edit was deleted, and waits on a server error", async () => {
     await using one = await rig();
     const first = message();
     await one.send({ message: first });
@@ -481,8 +484,8 @@ describe("a message whose changes", () => {
   });
 });
 
-describe("what Discord will not have", () => {
-  test("an embed that it refuses goes as plain text", async () => {
+describe("refusals of Discord", () => {
+  test("a refused embed is sent as plain text", async () => {
     await using one = await rig();
     one.discord.fail({
       effect: { kind: "status", status: 400, body: { message: "Invalid Form Body", code: 50035 } },
@@ -522,7 +525,7 @@ describe("what Discord will not have", () => {
     expect(only?.text).toContain("**and 191 more**: all 200 are in alerts.txt");
   });
 
-  test("without the right to attach files each is named in parts, one call for all, and a repeat sends no part again", async () => {
+  test("without the permission to attach files each is named in parts, with one mention, and a retry sends no part again", async () => {
     await using one = await rig();
     one.discord.permissions.delete("ATTACH_FILES");
     const sent = many();
@@ -551,7 +554,7 @@ describe("what Discord will not have", () => {
   test.each([
     ["EMBED_LINKS", 0],
     ["READ_MESSAGE_HISTORY", 1],
-  ] as const)("without %s it goes plainer, not nowhere", async (right, embeds) => {
+  ] as const)("without %s it is sent in a simpler form", async (right, embeds) => {
     await using one = await rig();
     const first = message();
     await one.send({ message: first });
@@ -563,9 +566,9 @@ describe("what Discord will not have", () => {
   });
 });
 
-test("a liquidation calls once for each position, not again for the account", () => {
+test("a liquidation has a mention for each position, not another for the account", () => {
   const settings = { critical: "@here" } as const;
-  const calledBy = (...changes: AlertChange[]) => loudest(message(changes), settings);
+  const calledBy = (...changes: AlertChange[]) => mentionFor(message(changes), settings);
   const ofAccount = { ending: "liquidated", subject: "main/0.0", symbol: null } as const;
   expect(calledBy(change("ended", { ending: "liquidated" }))).toBe("@here");
   expect(calledBy(change("ended", ofAccount))).toBeNull();
@@ -573,10 +576,10 @@ test("a liquidation calls once for each position, not again for the account", ()
   expect(calledBy(change("changed"))).toBe("@here");
 });
 
-test("what is quiet calls nobody", () => {
+test("a quiet message has no mention", () => {
   const mentions = { critical: "<@&1>" };
-  expect(loudest(message([change()]), mentions)).toBe("<@&1>");
-  expect(loudest(message([change()], { content: { quiet: true } }), mentions)).toBeNull();
+  expect(mentionFor(message([change()]), mentions)).toBe("<@&1>");
+  expect(mentionFor(message([change()], { content: { quiet: true } }), mentions)).toBeNull();
 });
 
 test("where no mention is configured, none is allowed", async () => {
@@ -585,7 +588,7 @@ test("where no mention is configured, none is allowed", async () => {
   expect(one.discord.requests[0]?.body).toMatchObject({ allowed_mentions: { parse: [] } });
 });
 
-describe("a probe names what to mend", () => {
+describe("a probe states the fix", () => {
   const role = "1100000000000000005";
   test.each([
     ["no such channel", {}, (d: LocalDiscord) => d.removeChannel(), "failed", /Copy Channel ID/],

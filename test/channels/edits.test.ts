@@ -1,8 +1,11 @@
-/** Telegram and Slack keep the first message of an incident current by editing it, and lose and repeat nothing when they cannot. */
+/**
+ * Telegram and Slack keep the first message of an incident current by edits, and neither lose nor repeat messages if
+ * they cannot.
+ */
 import { getEventListeners } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import type { Channel, Outgoing, ToldBefore } from "../../src/channels/channel.ts";
+import type { Channel, Outgoing, SentMessage } from "../../src/channels/channel.ts";
 import { Edits } from "../../src/channels/edits.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
@@ -16,14 +19,14 @@ import { atMs, change, message, outgoing } from "./messages.ts";
 
 const never = new AbortController().signal;
 
-/** A message as it stands on the far side. */
+/** A message at the service. */
 interface Shown {
   readonly receipt: string;
   readonly text: string;
   readonly edits: number;
-  /** Nobody is called: no sound, or no trace outside of a thread. */
+  /** Silent: no sound, or only in a thread. */
   readonly silent: boolean;
-  /** Receipt of the message below which it stands. */
+  /** Receipt of the message that it replies to. */
   readonly below: string | null;
 }
 
@@ -35,7 +38,7 @@ interface Chat extends AsyncDisposable {
   /** Resolves when the first message was edited so often. */
   readonly edited: (times: number) => Promise<unknown>;
   readonly deleteFirst: () => void;
-  /** No message can be edited any more. */
+  /** From now on no message can be edited. */
   readonly freeze: () => void;
 }
 
@@ -95,15 +98,15 @@ async function slack(): Promise<Chat> {
 
 let sealed = 0;
 const incident = { id: "I1" };
-const told = (changes: AlertChange[], content: Partial<Message["content"]> = {}) =>
+const incidentMessage = (changes: AlertChange[], content: Partial<Message["content"]> = {}) =>
   message(changes, { sealedAtMs: atMs + ++sealed, content: { incident, ...content } });
-const quiet = (changes: AlertChange[]) => told(changes, { quiet: true });
+const quiet = (changes: AlertChange[]) => incidentMessage(changes, { quiet: true });
 const of = (id: number, kind: AlertChange["kind"] = "fired", parts: Partial<AlertChange["alert"]> = {}) =>
   change(kind, { id, summary: `account ${id} is near`, ...parts }, { id: 100 + id });
 
 /** Sends the first message of an incident. */
-async function begin(one: Chat, changes = [of(1)]): Promise<ToldBefore> {
-  const first = told(changes);
+async function begin(one: Chat, changes = [of(1)]): Promise<SentMessage> {
+  const first = incidentMessage(changes);
   const sent = await one.channel.send(outgoing({ message: first }), never);
   if (sent.kind !== "delivered") throw new Error(sent.detail);
   return { messageId: first.id, receipt: sent.receipt, message: first };
@@ -115,7 +118,7 @@ describe.each([
   ["Telegram", telegram],
   ["Slack", slack],
 ])("%s", (name, start) => {
-  test("what is quiet is edited into the first message of its incident, with all that was told since", async () => {
+  test("a quiet message is edited into the first message of its incident, with all updates", async () => {
     await using one = await start();
     const root = await begin(one);
     const second = quiet([of(2)]);
@@ -159,7 +162,7 @@ describe.each([
     expect(sent.below).toBe(how === "was deleted" ? null : root.receipt);
   });
 
-  test("what the first message could not name is sent", async () => {
+  test("a message that the first one has no room for is sent", async () => {
     await using one = await start();
     const first = message([of(1)]);
     const { receipt } = (await send(one, { message: first })) as { receipt: string };
@@ -168,30 +171,30 @@ describe.each([
     expect(one.shown()).toMatchObject([{ edits: 0 }, { text: expect.stringContaining("account 2 is near") }]);
   });
 
-  test("what is quiet and has no first message is sent and calls nobody", async () => {
+  test("a quiet message without a first message is sent silently", async () => {
     await using one = await start();
     expect(await send(one, { message: quiet([of(2)]) })).toMatchObject({ kind: "delivered" });
     expect(one.shown()).toMatchObject([{ silent: true, below: null }]);
   });
 
-  test("what notifies is a message of its own below the first one, which then shows it too", async () => {
+  test("a notifying message is sent below the first one, which then shows it too", async () => {
     await using one = await start();
     const root = await begin(one);
-    const loud = told([of(2)]);
+    const loud = incidentMessage([of(2)]);
     expect(await send(one, { message: loud, root })).toMatchObject({ kind: "delivered" });
     await one.edited(1);
     const [first, second] = one.shown();
     expect(second).toMatchObject({ silent: false, below: root.receipt, edits: 0 });
     expect(first?.text).toContain("account 2 is near");
-    // An edit that knows of the first message only, and not of that one, takes nothing back.
+    // An edit that only knows the first message does not remove the other update.
     await send(one, { message: quiet([of(3)]), root });
     for (const id of [1, 2, 3]) expect(one.shown()[0]?.text).toContain(`#${id}: account ${id} is near`);
   });
 
-  test("what notifies is delivered once, whatever comes of the edit, which is tried again", async () => {
+  test("a notifying message is delivered once, whatever the result of the edit, which is retried", async () => {
     await using one = await start();
     const root = await begin(one);
-    const sending = send(one, { message: told([of(2)]), root });
+    const sending = send(one, { message: incidentMessage([of(2)]), root });
     while (one.shown().length < 2) await one.far.next();
     one.far.fault({ status: 503, body: "upstream is away" });
     expect(await sending).toMatchObject({ kind: "delivered" });
@@ -218,17 +221,17 @@ describe.each([
     expect(one.shown()).toMatchObject([{ edits: 0 }]);
   });
 
-  test("edits of two lanes at the same time both stand in the end", async () => {
+  test("simultaneous edits of two lanes are both in the result", async () => {
     await using one = await start();
     const root = await begin(one);
     await Promise.all([2, 3].map((id) => send(one, { message: quiet([of(id)]), root })));
     for (const id of [1, 2, 3]) expect(one.shown()[0]?.text).toContain(`#${id}: account ${id} is near`);
   });
 
-  test("what got no worse edits the newest message about it, and the first of its incident", async () => {
+  test("a minor update edits the newest message about it, and the first of its incident", async () => {
     await using one = await start();
     const root = await begin(one);
-    const second = told([of(2)]);
+    const second = incidentMessage([of(2)]);
     const sent = await send(one, { message: second, root });
     await one.edited(1);
     const latest = {
@@ -254,7 +257,7 @@ describe.each([
     expect(one.shown()[1]?.text).toContain("BETTER, now warning");
   });
 
-  test("twelve accounts of three positions stand in the first message, each by its name", async () => {
+  test("twelve accounts of three positions are in the first message, each by its name", async () => {
     await using one = await start();
     const summary = (id: number) =>
       `account ${id} is near: SOL long is 4.2 % from liquidation ${"x".repeat(60)}`;
@@ -272,7 +275,7 @@ describe.each([
     expect(one.shown()[0]?.text).toContain(root.message.id);
   });
 
-  test("an incident that outgrows a message has a line an alert in it; beyond that, what is quiet is sent", async () => {
+  test("a large incident has one line per alert in a message; beyond that, quiet messages are sent", async () => {
     await using one = await start();
     const description = "what to do: ".repeat(60);
     const root = await begin(one, [of(1, "fired", { description })]);
@@ -299,7 +302,7 @@ describe.each([
   });
 });
 
-test("Slack: where a thread takes nothing, its message stands in the channel", async () => {
+test("Slack: if a thread refuses a message, it is sent to the channel", async () => {
   const token = "xoxb-0123456789-abcdef";
   const world = new SlackChannel({ token, channel: "C0123456789" });
   await using far = await startService(world.dialect, { sends: slackSends });
@@ -309,7 +312,7 @@ test("Slack: where a thread takes nothing, its message stands in the channel", a
   );
   world.threadsLocked = true;
   const root = await begin(one as Chat);
-  expect(await one.channel.send(outgoing({ message: told([of(2)]), root }), never)).toMatchObject({
+  expect(await one.channel.send(outgoing({ message: incidentMessage([of(2)]), root }), never)).toMatchObject({
     kind: "delivered",
   });
   expect(world.messages.items).toMatchObject([{ threadTs: null }, { threadTs: null }]);
@@ -347,9 +350,9 @@ test("an edit that is tried again leaves nothing behind once it was made", async
       return { kind: "delivered", receipt };
     },
   });
-  const first = told([of(1)]);
+  const first = incidentMessage([of(1)]);
   const root = { messageId: first.id, receipt: "101", message: first };
-  edits.keepCurrent(outgoing({ message: told([of(2)]), root }));
+  edits.updateRoot(outgoing({ message: incidentMessage([of(2)]), root }));
   for (const ms of [10, 20, 30]) {
     await clock.asked(ms);
     clock.pass(ms);
@@ -374,7 +377,7 @@ test("an edit under way is waited for, and what it shows is kept, however many o
     },
   });
   const sent = (receipt: string) => {
-    const first = told([of(1)]);
+    const first = incidentMessage([of(1)]);
     return { messageId: first.id, receipt, message: first };
   };
   const root = sent("101");

@@ -1,4 +1,4 @@
-/** Email over real SMTP: what a mail looks like, what a mail server's words mean, and that nothing waits for ever. */
+/** Email over real SMTP: contents of mails, classification of the server's replies, and time limits. */
 import { createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { Channel } from "../../src/channels/channel.ts";
@@ -15,7 +15,7 @@ const never = new AbortController().signal;
 interface Rig extends AsyncDisposable {
   readonly smtp: LocalSmtp;
   readonly channel: Channel;
-  /** Another channel to the same server, as patient as a real one. */
+  /** Another channel to the same server, with the default time limits. */
   patient(): Channel;
 }
 
@@ -52,7 +52,7 @@ async function rig(
   };
 }
 
-test("a mail reads well as text and as HTML, and says that no person wrote it", async () => {
+test("a mail is complete as text and as HTML, and is marked as automatic", async () => {
   await using one = await rig();
   const sent = message();
   const result = await one.channel.send(outgoing({ message: sent }), never);
@@ -120,7 +120,7 @@ describe("a chart", () => {
     expect(mail?.html).not.toMatch(/https?:\/\/(?!runbooks)/);
   });
 
-  test("below the figures of its alert, where several are told of; of one that the mail does not tell of there is none", async () => {
+  test("below the figures of its alert among several; without that alert there is no chart", async () => {
     await using one = await rig();
     const others = [
       change("fired", { id: 7, event: true, state: "ended" }),
@@ -172,7 +172,7 @@ describe("a chart", () => {
     expect(one.smtp.mails[1]?.raw).toBe(one.smtp.mails[0]?.raw);
   });
 
-  test("an attempt that is aborted while it is drawn remembers nothing of that", async () => {
+  test("an attempt that is aborted while it is drawn stores no result", async () => {
     let draw: Draw = () => new Promise(() => {});
     await using one = await rig({}, {}, {}, (svg, zoom) => draw(svg, zoom));
     const sent = message([change()], { content: { chart } });
@@ -186,13 +186,13 @@ describe("a chart", () => {
   });
 });
 
-test("a critical mail that calls nobody is of normal importance", async () => {
+test("a quiet critical mail has normal importance", async () => {
   await using one = await rig();
   await one.channel.send(outgoing({ message: message([change()], { content: { quiet: true } }) }), never);
   expect(one.smtp.mails[0]?.headers.has("importance")).toBe(false);
 });
 
-test("what follows is threaded under the first mail of the alert", async () => {
+test("later mails are threaded under the first mail of the alert", async () => {
   await using one = await rig();
   const first = message();
   await one.channel.send(outgoing({ message: first }), never);
@@ -218,7 +218,7 @@ test("mails of one alert or group refer to the same threads, whichever of them a
   expect(ended?.headers.get("references")).toBe(`<thread.6Hq@example.org> <${first.id}@example.org>`);
 });
 
-test("a mail says how to be rid of it, and which list it is of", async () => {
+test("a mail states how to unsubscribe, and its list", async () => {
   await using one = await rig();
   await one.channel.send(outgoing(), never);
   const [mail] = one.smtp.mails;
@@ -248,14 +248,14 @@ test.each([
   expect(emailSettings.safeParse({ ...settings, unsubscribe: "javascript:alert(1)" }).success).toBe(false);
 });
 
-test("the HTML stands in mail programs: tables, styles in the elements, 600 pixels, dark colours, a first line", async () => {
+test("the HTML suits mail programs: tables, inline styles, 600 pixels, dark colours, a preview line", async () => {
   await using one = await rig();
   await one.channel.send(outgoing(), never);
   const html = one.smtp.mails[0]?.html ?? "";
   expect(html).toMatch(/<table role="presentation" class="pw-card" width="600"[^>]*max-width:600px/);
   expect(html).toContain("prefers-color-scheme:dark");
   expect(html).not.toMatch(/<div style="(?!display:none)|flex|grid|position:|<form|@import/);
-  // All that is seen has its style with it: what drops <style> shows the same.
+  // Visible elements have inline styles: a program that drops <style> shows the same.
   for (const [element] of html.split("<body")[1]!.matchAll(/<(?:h1|h2|p|td|a)\b[^>]*>/g))
     expect(element).toContain("style=");
   const preheader = /display:none[^>]*>([^<]*)</.exec(html)?.[1] ?? "";
@@ -341,7 +341,7 @@ test("starttls is demanded: a server without it gets nothing", async () => {
   expect(one.smtp.mails).toEqual([]);
 });
 
-test("a certificate that nobody vouches for is not trusted", async () => {
+test("a certificate of an unknown authority is not trusted", async () => {
   await using one = await rig({ tls: "starttls" }, { ca: undefined });
   expect(await one.channel.send(outgoing(), never)).toMatchObject({ kind: "retry", failure: "unreachable" });
   expect(await one.channel.probe(never)).toMatchObject({
@@ -350,7 +350,7 @@ test("a certificate that nobody vouches for is not trusted", async () => {
   });
 });
 
-describe("the server's word", () => {
+describe("the server's reply", () => {
   const cases: readonly [string, SmtpFault, object][] = [
     [
       "greylisting",
@@ -413,14 +413,14 @@ describe("the server's word", () => {
     expect(one.smtp.mails).toEqual([]);
   });
 
-  test("is not asked again and again behind the outbox's back when it hangs up at once", async () => {
+  test("is not retried by the library when it hangs up at once", async () => {
     await using one = await rig();
     one.smtp.fail({ at: "connect", drop: true, times: 9 });
     await one.channel.send(outgoing(), never);
     expect(one.smtp.connections).toBeLessThanOrEqual(2);
   });
 
-  test("is asked once: nothing is tried again behind the outbox's back", async () => {
+  test("is requested once: the library does not retry", async () => {
     await using one = await rig();
     const cut = one.smtp.fail({ at: "data", drop: true, times: 5 });
     await one.channel.send(outgoing(), never);
@@ -441,7 +441,7 @@ describe("the server's word", () => {
   });
 });
 
-describe("a server that keeps silent", () => {
+describe("a silent server", () => {
   test("at the greeting", async () => {
     await using one = await rig({}, {}, { greetingMs: 80 });
     one.smtp.fail({ at: "connect", hang: true, times: 2 });
@@ -452,12 +452,12 @@ describe("a server that keeps silent", () => {
     await using one = await rig({}, {}, { silenceMs: 150 });
     const sent = message();
     const hang = one.smtp.fail({ at: "data", hang: true });
-    // On a busy machine the server may seem silent before it has come to the dot.
+    // On a busy machine the server may seem silent before the final dot.
     while (hang.left() > 0) {
       expect(await one.channel.send(outgoing({ message: sent }), never)).toEqual({
         kind: "retry",
         failure: "timeout",
-        // Its silence ended it, and not the deadline of the whole attempt.
+        // The silence limit ended it, not the deadline of the attempt.
         detail: expect.not.stringContaining("within"),
         afterMs: null,
       });
@@ -476,7 +476,7 @@ describe("a server that keeps silent", () => {
     );
   });
 
-  test("or speaks without end: the attempt has a total deadline, and its connection is closed", async () => {
+  test("or sends without end: the attempt has a total deadline, and its connection is closed", async () => {
     const sockets = new Set<Socket>();
     const closed = Promise.withResolvers<void>();
     const server = createServer((socket) => {
@@ -496,7 +496,7 @@ describe("a server that keeps silent", () => {
     server.close();
   });
 
-  test("an aborted attempt leaves no connection behind, and the next one is not in its way", async () => {
+  test("an aborted attempt leaves no connection, and does not affect the next one", async () => {
     await using one = await rig();
     const hang = one.smtp.fail({ at: "data", hang: true });
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** Answers of success that do not say that the message was taken: it is sent again, and what was answered is told. */
+/** Successful answers that do not confirm the message: it is sent again, and the answer is reported. */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { Channel } from "../../src/channels/channel.ts";
@@ -13,11 +13,11 @@ const secret = "x0123456789abcdef0123456789abc";
 interface Kind {
   readonly settings: (url: string) => object;
   readonly status?: number;
-  /** The answer of a service that took the message. */
+  /** The service's answer for an accepted message. */
   readonly taken: object | string;
-  /** Answers of success beyond `pages` that do not say so. */
+  /** Successful answers without a confirmation, besides `pages`. */
   readonly others: readonly (object | string)[];
-  /** The receipt of a message that can be edited. Left out: none can. */
+  /** The receipt of an editable message. Left out: none. */
   readonly edits?: string;
 }
 
@@ -89,7 +89,7 @@ const made = (settings: object): Channel =>
 
 const shownOf = (body: object | string) => (typeof body === "string" ? body : JSON.stringify(body));
 
-/** The results of one attempt, and of the next, which the service takes. @param edited the receipt of a message that is edited */
+/** The results of one attempt and of the next, which the service accepts. @param edited the receipt of a message to edit */
 async function tried(
   { settings, status = 200, taken }: Kind,
   body: object | string,
@@ -124,7 +124,7 @@ test.each(["ok", "OK", "ok\n", { ok: true }, { success: true }, { result: "succe
 );
 
 describe.each(Object.entries(kinds))("%s", (_name, kind) => {
-  test("what it takes is delivered", async () => {
+  test("an accepted message is delivered", async () => {
     expect((await tried(kind, kind.taken))[0]).toMatchObject({ kind: "delivered" });
   });
 
@@ -147,11 +147,11 @@ test.each(editing)("$name: $shown is no edit", async ({ kind, body }) => {
   ]);
 });
 
-/** Paths by which a message is sent, and none edited. */
+/** Paths that send a message, without edits. */
 const isSend = /chat\.postMessage|sendMessage|\/messages\?|\/messages$|wait=true/;
 const jsonType = { "content-type": "application/json" };
 
-test("what was answered is told, without secrets and no longer than a line", async () => {
+test("the answer is reported, without secrets and in one line", async () => {
   await using far = await startService(() => ({
     ...{ status: 200, headers: jsonType },
     body: `{"ok":false,"error":"Team\\u0020disabled","token":"xoxb-${secret}","more":"${"y".repeat(5_000)}"}`,

@@ -1,17 +1,17 @@
-/** A clock that a test moves by hand; sockets run on. */
+/** A clock that a test moves; sockets work in real time. */
 import type { Clock } from "../../src/domain/clock.ts";
 import { atMs } from "./messages.ts";
 
 export interface HandClock extends Clock {
   /** Moves time and runs what falls due. */
   pass(ms: number): void;
-  /** Waits until somebody has asked to be called. @param ms after exactly so long; left out: whenever */
+  /** Waits until a timer is set. @param ms its duration; left out: any */
   asked(ms?: number): Promise<void>;
 }
 
 export function handClock(startMs = atMs): HandClock {
   let elapsed = 0;
-  const told: (() => void)[] = [];
+  const waiters: (() => void)[] = [];
   const due = new Set<{ readonly ms: number; readonly atMs: number; readonly run: () => void }>();
   return {
     nowMs: () => startMs + elapsed,
@@ -32,7 +32,7 @@ export function handClock(startMs = atMs): HandClock {
     after(ms, run) {
       const entry = { ms, atMs: elapsed + ms, run };
       due.add(entry);
-      for (const tell of told.splice(0)) tell();
+      for (const tell of waiters.splice(0)) tell();
       return () => void due.delete(entry);
     },
     pass(ms) {
@@ -45,7 +45,7 @@ export function handClock(startMs = atMs): HandClock {
     },
     async asked(ms) {
       const waits = () => [...due].some((entry) => ms === undefined || entry.ms === ms);
-      while (!waits()) await new Promise<void>((resolve) => told.push(resolve));
+      while (!waits()) await new Promise<void>((resolve) => waiters.push(resolve));
     },
   };
 }

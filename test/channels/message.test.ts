@@ -1,4 +1,4 @@
-/** The text of a message, channel by channel's common ground: the order of answers, times, endings, and text from data. */
+/** The text of a message, common to all channels: order of its parts, times, endings, and text from data. */
 import { describe, expect, test } from "vitest";
 import { documentOf } from "../../src/channels/document.ts";
 import { plainLines } from "../../src/channels/lines.ts";
@@ -15,7 +15,7 @@ const lines = (sent: Message, timezone?: string) =>
 const text = (kind: AlertChangeKind, parts: Partial<Alert> = {}, more: Partial<AlertChange> = {}) =>
   lines(message([change(kind, parts, more)])).join("\n");
 
-test("answers in order: what, how bad, how fresh, what now, and by what number", () => {
+test("has its parts in order: summary, level, age of the data, what to do, and number", () => {
   const sent = message();
   expect(lines(sent)).toEqual([
     "FIRING critical: main: SOL long is 4.2 % from liquidation",
@@ -43,7 +43,7 @@ test("first the value and its limit, then what to do, then the rest of the descr
   expect(text("ended", { description, ending: "recovered" }, {})).not.toContain("Now:");
 });
 
-test("advice about an account stands once, the newest, with the first alert that has it", () => {
+test("advice about an account is shown once, the newest, with the first alert that has it", () => {
   const advice = (line: string, account = "main/0.0") => ({ account, line });
   const of = (id: number, more: Partial<AlertChange>, parts: Partial<Alert> = {}) =>
     change("fired", { id, description: "", ...parts }, { id, ...more });
@@ -55,9 +55,9 @@ test("advice about an account stands once, the newest, with the first alert that
   const advised = (sent: Message, apart = false) =>
     render(sent, apart ? { apart } : {}).blocks.map(({ description }) => description);
   expect(advised(message(changes))).toEqual(["Sell 2 SOL.", "Sell 9 ETH.", ""]);
-  // Whoever reads an alert without the others has all of it.
+  // An alert that is read alone is complete.
   expect(advised(message(changes), true)).toEqual(["Sell 1 SOL.", "Sell 2 SOL.\nSell 9 ETH.", "Sell 9 ETH."]);
-  // It is not left to an alert that shows none: its own words stand there, or it holds no longer.
+  // The advice is not moved to an alert that does not show it.
   const sent = message(changes);
   const [first, ...others] = sent.content.items;
   for (const more of [{ passed: true as const }, { body: [{ text: "mine", isFigure: false }] }]) {
@@ -90,7 +90,7 @@ test("amounts that clear an account are what to do now, and the rule's own words
   expect(said("Now: call the desk.")).toEqual([...first, "Call the desk.", "Mark $1."]);
   const figured = "Now: add collateral, or reduce the $9.00 by limit orders.";
   expect(said(figured)).toEqual([...first, figured.replace("Now: a", "A"), "Mark $1."]);
-  // No amount clears it: the rule's words are all that there is to do.
+  // No amount clears it: the rule's text is the only advice.
   const none = { account: "main/0.0", line: "No deposit ends all alerts." };
   expect(said(generic, { advice: [none] }).slice(1, 3)).toEqual([none.line, generic]);
 });
@@ -109,14 +109,14 @@ test("a message names amounts and general words for one account once", () => {
   ]);
 });
 
-test("what is to be typed is what works where it was started", () => {
+test("commands are those of this installation", () => {
   const commandLine = (words: string) => `npm run -s perpwatch -- ${words} --config /c.yaml`;
   expect(plainLines(render(message(), { commandLine }))).toContain(
     "To stop the reminders: npm run -s perpwatch -- alerts ack 42 --config /c.yaml",
   );
 });
 
-test("what an acknowledgement does is said before it and after it", () => {
+test("the effect of an acknowledgement is stated before it and after it", () => {
   const quietIfAcknowledged = "for 1h, unless its value gets worse by 20%";
   expect(text("fired", {}, { quietIfAcknowledged })).toContain(
     "To stop the reminders for 1h, unless its value gets worse by 20%: perpwatch alerts ack 42",
@@ -127,7 +127,7 @@ test("what an acknowledgement does is said before it and after it", () => {
   );
 });
 
-test("the command that acknowledges several alerts stands once", () => {
+test("the command that acknowledges several alerts is shown once", () => {
   const quiet = (value: string) => ({ quietIfAcknowledged: `for 1h, unless its value falls below ${value}` });
   const sent = message([
     change("fired", { id: 4 }, quiet("3%")),
@@ -149,7 +149,7 @@ test("the command that acknowledges several alerts stands once", () => {
   ]);
 });
 
-test("a description that tells nothing is left out", () => {
+test("an empty description is left out", () => {
   expect(text("fired", { description: "–" })).not.toContain("–");
   expect(text("fired", { description: "–, but" })).toContain("–, but");
 });
@@ -222,7 +222,7 @@ describe("endings", () => {
     expect(beside({ gone: true })).toEqual(["good", "good"]);
   });
 
-  test("the last summary of what is gone is told as past, its description not at all", () => {
+  test("the last summary of an ended alert is marked as past, and its description is omitted", () => {
     const ended = text("ended", { ending: "liquidated" });
     expect(ended).toMatch(
       /^LIQUIDATED: main\/0\.0\/SOL \(before: main: SOL long is 4\.2 % from liquidation\)\n/,
@@ -247,7 +247,7 @@ describe("endings", () => {
     );
   });
 
-  test("several that ended in one way say which in their title", () => {
+  test("several alerts that ended in one way state it in their title", () => {
     const titled = (...endings: Ending[]) => {
       const sent = message(endings.map((ending, id) => change("ended", { ending, id: id + 1 })));
       return render({ ...sent, content: { ...sent.content, title: "2 × LiquidationNear of main" } }).headline;
@@ -257,7 +257,7 @@ describe("endings", () => {
     expect(titled("recovered", "closed")).toBe("2 × LiquidationNear of main");
   });
 
-  test("what is gone says first what became of it, and of which time its figures are", () => {
+  test("an ended alert shows its ending first, and the time of its figures", () => {
     const at = (ending: Ending, more: Partial<AlertChange> = {}) =>
       lines(message([change("ended", { ending, dataAtMs: atMs - 63_000 }, more)]));
     const closed = at("closed");
@@ -279,7 +279,7 @@ describe("endings", () => {
       "The position changed its side: it is short now, and watched as a new one.",
     );
     expect(at("closed", { details: [] }).join()).not.toContain("figures");
-    // No figure of before it was seen after it.
+    // Figures from before the event are not shown after it.
     expect(at("deleveraged", { happenedMs: atMs - 67_000 })[3]).toBe(
       `The figures are from before the deleveraging at ${formatTime(atMs - 67_000, "UTC")}.`,
     );
@@ -335,7 +335,7 @@ describe("endings", () => {
     expect(ended).not.toContain("left to watch");
   });
 
-  test("a recovery speaks of the present, and asks for nothing", () => {
+  test("a recovery shows the present state, without requests", () => {
     const ended = text("ended", { summary: "main: SOL long is 14 % from liquidation" });
     expect(ended).toMatch(/^RESOLVED: main: SOL long is 14 % from liquidation\n/);
     expect(ended).not.toMatch(/What to do|alerts ack/);
@@ -392,7 +392,7 @@ describe("freshness", () => {
     );
   });
 
-  test("a message that had to wait says so, by the times of what it tells", () => {
+  test("a delayed message says so, by the times of its alerts", () => {
     const late = message([change()], { sealedAtMs: atMs + 840_000 });
     const because = "anna: Slack did not answer within 10 s";
     const insteadOf = { because, insteadOf: "anna" };
@@ -405,7 +405,7 @@ describe("freshness", () => {
     expect(lines(message([change()], { sealedAtMs: atMs + 5_000 })).join()).not.toContain("late");
   });
 
-  test("what an incident gathered is not late by that, and is where the message itself was held", () => {
+  test("alerts gathered by an incident are not late by that, but by a delay of the message", () => {
     const gathered = message([change()], { sealedAtMs: atMs + 300_000, content: { incident: { id: "I1" } } });
     expect(lines(gathered).join()).not.toContain("late");
     const held = { heldMs: 120_000, because: "status 503" };
@@ -414,14 +414,14 @@ describe("freshness", () => {
     );
   });
 
-  test("one that left late says for how long it was held, and why", () => {
+  test("a late message states the delay and its reason", () => {
     const why = { heldMs: 840_000, because: "connect ECONNREFUSED\n10.0.0.2:587" };
     expect(plainLines(render(message(), {}, why))[1]).toBe(
       "Delivered late: held 14m, because connect ECONNREFUSED\\n10.0.0.2:587. The times below are the true ones.",
     );
   });
 
-  test("nobody is asked to acknowledge what is better or over", () => {
+  test("improved or ended alerts have no request to acknowledge", () => {
     expect(text("fired")).toContain("alerts ack");
     expect(text("fell", { severity: "warning" })).not.toContain("alerts ack");
     expect(text("ended", { ending: "recovered" })).not.toContain("alerts ack");
@@ -593,7 +593,7 @@ describe("the title of several alerts", () => {
     expect(titleOf(changes)).toBe(title);
   });
 
-  test("what holds no longer got no worse", () => {
+  test("an alert that no longer holds has not got worse", () => {
     expect(titleOf([worse(2, "north/0.0/SOL")], [2])).toBe(`${first} (+1 more alert)`);
   });
 });

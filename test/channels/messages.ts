@@ -1,4 +1,4 @@
-/** Messages for tests of channels: the parts that a test cares about, the rest as the daemon would have it. */
+/** Messages for channel tests: the given parts, with defaults as the daemon sets them. */
 import type { Outgoing } from "../../src/channels/channel.ts";
 import { leadOf } from "../../src/channels/message/lead.ts";
 import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alert.ts";

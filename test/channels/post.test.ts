@@ -1,4 +1,4 @@
-/** Reading the answers of services. */
+/** Reads answers of services. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
@@ -9,7 +9,7 @@ import { Poster } from "../../src/channels/post.ts";
 
 const received = "undici:request:bodyChunkReceived";
 
-/** An answer that arrives part by part: the next leaves when the one before was taken in. */
+/** An answer that arrives in parts: each is sent after the previous one was read. */
 async function answered(parts: readonly Uint8Array[]) {
   const send = async (response: ServerResponse) => {
     response.writeHead(400, { "content-type": "text/plain; charset=utf-8" });

@@ -1,4 +1,4 @@
-/** Pushover: as loud as the level, emergencies that sound until somebody has seen them, there or here. */
+/** Pushover: priorities by level, and emergencies that repeat until they are acknowledged there or here. */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
@@ -7,7 +7,7 @@ import { seededRandom } from "../../src/domain/clock.ts";
 import { type Push, Pushover } from "../support/pushover.ts";
 import { startService } from "../support/service.ts";
 import { Watched } from "../support/wait.ts";
-import { desk } from "./desk.ts";
+import { fakeActions } from "./fake-actions.ts";
 import { handClock } from "./hand-clock.ts";
 import { alert, atMs, change, message, outgoing } from "./messages.ts";
 
@@ -20,7 +20,7 @@ async function rig(more: object = {}) {
   const clock = handClock();
   const world = new Pushover({ token, user: userKey, nowMs: () => clock.nowMs() });
   const far = await startService(world.dialect, { sends: ({ path }) => path.includes("/receipts/") });
-  const daemon = desk(() => clock.nowMs());
+  const daemon = fakeActions(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
   const settings = channelSettings.parse({ type: "pushover", token, userKey, apiUrl: far.url, ...more });
@@ -38,7 +38,7 @@ async function rig(more: object = {}) {
       expect(result.kind).toBe("delivered");
       return world.pushes.items.at(-1)!;
     },
-    /** Lets five seconds pass, and waits until the emergencies were looked at. */
+    /** Lets five seconds pass and waits until the emergencies were polled. */
     async look() {
       await clock.asked(everyMs);
       clock.pass(everyMs);
@@ -52,7 +52,7 @@ async function rig(more: object = {}) {
   };
 }
 
-describe("as loud as it has to be", () => {
+describe("has the priority of its level", () => {
   test.each<[string, readonly AlertChange[], object, number]>([
     ["critical", [change()], {}, 2],
     ["a critical reminder", [change("reminder")], {}, 2],
@@ -87,7 +87,7 @@ describe("as loud as it has to be", () => {
       ).toContain("must be a duration from 30s to 3h");
   });
 
-  test("a key that Pushover does not know is a fault of the channel, with its fix", async () => {
+  test("an unknown key breaks the channel, with the fix", async () => {
     await using one = await rig();
     const settings = channelSettings.parse({
       type: "pushover",
@@ -114,7 +114,7 @@ describe("as loud as it has to be", () => {
 });
 
 describe("an emergency", () => {
-  test("that is acknowledged there acknowledges its alerts here, as who did it, and is asked about no more", async () => {
+  test("that is acknowledged there acknowledges its alerts here, by that person, and is no longer polled", async () => {
     await using one = await rig();
     one.alerts.set(43, alert({ id: 43 }));
     const push = await one.push([
@@ -152,7 +152,7 @@ describe("an emergency", () => {
     expect(one.done).toEqual([]);
   });
 
-  test("is acknowledged as far as the phone showed it: what got worse since is told again", async () => {
+  test("is acknowledged as far as the phone showed it: a later rise is sent again", async () => {
     await using one = await rig();
     const shown: (number | undefined)[] = [];
     const { acknowledgeAlert } = one.actions;
@@ -190,7 +190,7 @@ describe("an emergency", () => {
     await one.world.pushes.waitFor(({ cancelled }) => cancelled);
   });
 
-  test("about an event sounds until somebody has seen it", async () => {
+  test("about an event repeats until it is acknowledged", async () => {
     await using one = await rig();
     const event = { event: true, state: "ended" as const, eventKey: "liquidation:1" };
     one.alerts.set(42, alert(event));
@@ -203,7 +203,7 @@ describe("an emergency", () => {
     await one.world.pushes.waitFor(({ cancelled }) => cancelled);
   });
 
-  test("gives way to a newer one about the same alert", async () => {
+  test("is replaced by a newer one about the same alert", async () => {
     await using one = await rig();
     const first = await one.push([change("fired")]);
     const second = await one.push([change("reminder")]);
@@ -313,7 +313,7 @@ describe("an emergency", () => {
     await again.stop();
   });
 
-  test("that sounds still, and whose alert ended while nobody ran, is cancelled at the start", async () => {
+  test("that still repeats, and whose alert ended while the daemon was down, is cancelled at the start", async () => {
     await using one = await rig();
     const push = await one.push();
     one.alerts.set(42, alert({ state: "ended" }));
@@ -324,7 +324,7 @@ describe("an emergency", () => {
   });
 
   test.each([60_000, day])(
-    "of just after a start sounds on, whatever was sent about its alert %i ms before",
+    "of just after a start keeps repeating, whatever was sent about its alert %i ms before",
     async (awayMs) => {
       await using one = await rig();
       const push = await one.push();
@@ -353,7 +353,7 @@ describe("an emergency", () => {
     await again.stop();
   });
 
-  test("is asked about again after a failure, and no more where Pushover does not know it", async () => {
+  test("is polled again after a failure, and no longer if Pushover does not know it", async () => {
     await using one = await rig();
     const push = await one.push();
     one.far.fault({ status: 503, body: "upstream is away" });
@@ -363,7 +363,7 @@ describe("an emergency", () => {
     one.far.fault({ status: 404, body: { receipt: "not found", errors: ["receipt not found"], status: 0 } });
     await one.look();
     one.world.acknowledge(push, "pixel");
-    // The next one is looked at alone.
+    // Only the next one is polled.
     const next = await one.push([change("fired", { id: 43 })]);
     one.alerts.set(43, alert({ id: 43 }));
     await one.look();

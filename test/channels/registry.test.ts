@@ -1,4 +1,4 @@
-/** The settings of channels: what is taken, what is refused and with which words, and what a console prints. */
+/** Settings of channels: accepted and refused ones with their messages, and the console's output. */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
@@ -55,7 +55,7 @@ describe("settings", () => {
     expect(places).toContain(where);
   });
 
-  test("tells every mistake at once, and no secret", () => {
+  test("reports every mistake at once, and no secret", () => {
     const raw = { type: "discord", token: "s3cret!", channelId: "x", apiUrl: "ftp://x" };
     const { error } = channelSettings.safeParse(raw);
     expect(error?.issues.map(({ path }) => path.join("."))).toEqual(["token", "channelId", "apiUrl"]);

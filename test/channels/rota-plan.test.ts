@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import { readCalendar } from "../../src/channels/rota/calendar.ts";
 import {
   addressee,
-  changesAtMs,
-  faultsOf,
+  dutyPeriods,
+  nextChangeMs,
   onDuty,
-  piecesOf,
+  planFaults,
   planOf,
   type RotaPlan,
 } from "../../src/channels/rota/plan.ts";
@@ -26,9 +26,9 @@ function plan(settings: object, calendar?: string): RotaPlan {
   return planOf(whole, berlin, read?.events);
 }
 
-/** `anna 2026-03-23T08:00Z`, for each piece from its beginning on. */
-const told = (of: RotaPlan, from: string, to: string) =>
-  piecesOf(of, at(from), at(to)).map(
+/** `anna 2026-03-23T08:00Z`, for each duty period. */
+const describePeriods = (of: RotaPlan, from: string, to: string) =>
+  dutyPeriods(of, at(from), at(to)).map(
     ({ people, fromMs }) =>
       `${people.join("+") || "nobody"} ${new Date(fromMs).toISOString().replace(":00.000", "")}`,
   );
@@ -46,21 +46,21 @@ const weekly = (person: string, date: string, end: string) => [
 describe("turns", () => {
   test("begin at the same local time before and after the clocks change, in spring and in autumn", () => {
     const of = plan({ turn: "Mon 09:00", since: "2026-03-16" });
-    expect(told(of, "2026-03-20T00:00Z", "2026-04-07T00:00Z")).toEqual([
+    expect(describePeriods(of, "2026-03-20T00:00Z", "2026-04-07T00:00Z")).toEqual([
       "anna 2026-03-20T00:00Z",
       "ben 2026-03-23T08:00Z",
       "anna 2026-03-30T07:00Z",
       "ben 2026-04-06T07:00Z",
     ]);
-    expect(told(of, "2026-10-20T00:00Z", "2026-11-03T00:00Z").map((one) => one.split(" ")[1])).toEqual([
-      ...["2026-10-20T00:00Z", "2026-10-26T08:00Z", "2026-11-02T08:00Z"],
-    ]);
+    expect(
+      describePeriods(of, "2026-10-20T00:00Z", "2026-11-03T00:00Z").map((one) => one.split(" ")[1]),
+    ).toEqual([...["2026-10-20T00:00Z", "2026-10-26T08:00Z", "2026-11-02T08:00Z"]]);
   });
 
-  test("at a local time that the clocks jump over begin with the jump, at one that comes twice with the first", () => {
+  test("at a skipped local time begin with the clock change, at a repeated one with the first", () => {
     const of = plan({ turn: "Sun 02:30", since: "2026-03-01" });
-    expect(changesAtMs(of, at("2026-03-28T00:00Z"))).toBe(at("2026-03-29T01:00Z"));
-    expect(changesAtMs(of, at("2026-10-24T00:00Z"))).toBe(at("2026-10-25T00:30Z"));
+    expect(nextChangeMs(of, at("2026-03-28T00:00Z"))).toBe(at("2026-03-29T01:00Z"));
+    expect(nextChangeMs(of, at("2026-10-24T00:00Z"))).toBe(at("2026-10-25T00:30Z"));
   });
 
   test("each day, and from the last moment of one to the first of the next without a hole", () => {
@@ -72,7 +72,7 @@ describe("turns", () => {
       "anna",
     ]);
     for (let from = at("2026-01-01T00:00Z"); from < at("2027-01-01T00:00Z"); from += 30 * day)
-      expect(faultsOf(of, from)).toEqual([]);
+      expect(planFaults(of, from)).toEqual([]);
   });
 
   test("without a first day go by the weeks since 1970, before that day too", () => {
@@ -84,13 +84,13 @@ describe("turns", () => {
 
   test("one person has all of them", () => {
     const of = plan({ people: ["anna"], turn: "Mon 09:00" });
-    expect(changesAtMs(of, at("2026-03-20T00:00Z"))).toBe(null);
+    expect(nextChangeMs(of, at("2026-03-20T00:00Z"))).toBe(null);
     expect(onDuty(of, at("2026-03-20T00:00Z"))).toBe("anna");
   });
 });
 
 describe("overrides", () => {
-  test("go before turns, in local time, as days, or as instants", () => {
+  test("take precedence over turns, in local time, as days, or as instants", () => {
     const of = plan({
       ...{ turn: "Mon 09:00", since: "2026-03-16", people: ["anna", "ben", "cleo"] },
       overrides: [
@@ -98,7 +98,7 @@ describe("overrides", () => {
         { person: "cleo", from: "2026-03-27 12:00", to: "2026-03-27T13:00:00Z" },
       ],
     });
-    expect(told(of, "2026-03-23T08:00Z", "2026-03-28T00:00Z")).toEqual([
+    expect(describePeriods(of, "2026-03-23T08:00Z", "2026-03-28T00:00Z")).toEqual([
       "ben 2026-03-23T08:00Z",
       "cleo 2026-03-23T23:00Z",
       "ben 2026-03-24T23:00Z",
@@ -116,8 +116,8 @@ describe("overrides", () => {
           { person: second, from: "2026-03-25", to: "2026-03-27" },
         ],
       });
-    expect(faultsOf(two("anna"), at("2026-03-23T00:00Z"))).toEqual([]);
-    expect(faultsOf(two("ben"), at("2026-03-23T00:00Z"))).toEqual([
+    expect(planFaults(two("anna"), at("2026-03-23T00:00Z"))).toEqual([]);
+    expect(planFaults(two("ben"), at("2026-03-23T00:00Z"))).toEqual([
       { people: ["ben", "anna"], fromMs: at("2026-03-24T23:00Z"), toMs: at("2026-03-25T23:00Z") },
     ]);
   });
@@ -129,13 +129,13 @@ describe("a calendar", () => {
       {},
       calendarOf(weekly("anna", "20260316", "20260323"), weekly("ben", "20260323", "20260330")),
     );
-    expect(told(of, "2026-03-20T00:00Z", "2026-04-07T00:00Z")).toEqual([
+    expect(describePeriods(of, "2026-03-20T00:00Z", "2026-04-07T00:00Z")).toEqual([
       "anna 2026-03-20T00:00Z",
       "ben 2026-03-23T08:00Z",
       "anna 2026-03-30T07:00Z",
       "ben 2026-04-06T07:00Z",
     ]);
-    expect(faultsOf(of, at("2026-03-20T00:00Z"))).toEqual([]);
+    expect(planFaults(of, at("2026-03-20T00:00Z"))).toEqual([]);
     expect(onDuty(of, at("2036-03-20T00:00Z"))).toMatch(/anna|ben/);
   });
 
@@ -148,11 +148,11 @@ describe("a calendar", () => {
         ["SUMMARY:anna", "DTSTART:20260321T000000Z", "DTEND:20260410T000000Z"],
       ),
     );
-    expect(faultsOf(of, at("2026-03-02T00:00Z"))).toEqual([
+    expect(planFaults(of, at("2026-03-02T00:00Z"))).toEqual([
       { people: ["ben", "anna"], fromMs: at("2026-03-09T12:00Z"), toMs: at("2026-03-10T00:00Z") },
       { people: [], fromMs: at("2026-03-20T00:00Z"), toMs: at("2026-03-21T00:00Z") },
     ]);
-    // In a gap messages go to who is next, after the last shift to who had it.
+    // In a gap the next person gets the messages, after the last shift the last person.
     expect([onDuty(of, at("2026-03-20T06:00Z")), addressee(of, at("2026-03-20T06:00Z"))]).toEqual([
       null,
       "anna",
@@ -194,7 +194,7 @@ describe("a calendar", () => {
         ...["END:VEVENT", "END:VCALENDAR"],
       ].join("\n"),
     );
-    expect(told(of, "2026-03-27T00:00Z", "2026-04-01T00:00Z")).toEqual([
+    expect(describePeriods(of, "2026-03-27T00:00Z", "2026-04-01T00:00Z")).toEqual([
       "nobody 2026-03-27T00:00Z",
       "anna 2026-03-27T23:00Z",
       "ben 2026-03-29T22:00Z",
@@ -210,7 +210,7 @@ describe("a calendar", () => {
   ])("a rule with %s ends after %i days", (limit, days) => {
     const shift = ["SUMMARY:anna", "DTSTART:20260301T000000Z", "DTEND:20260302T000000Z"];
     const of = plan({}, calendarOf([...shift, `RRULE:FREQ=DAILY;${limit}`]));
-    const [first] = piecesOf(of, at("2026-03-01T00:00Z"), at("2026-04-01T00:00Z"));
+    const [first] = dutyPeriods(of, at("2026-03-01T00:00Z"), at("2026-04-01T00:00Z"));
     expect(first).toMatchObject({ people: ["anna"], toMs: at("2026-03-01T00:00Z") + days * day });
   });
 
@@ -278,7 +278,7 @@ describe("a calendar", () => {
     expect(of(most + 1).mistakes).toEqual([{ line: 3 + most * 6, message: expect.stringMatching(message) }]);
   });
 
-  test("tells what it holds in a line that can be printed, of bounded length", () => {
+  test("reports contents in printable lines of bounded length", () => {
     const rest = `\u001b[2J${"x".repeat(100_000)}`;
     for (const line of [`STATUS:${rest}`, `RRULE:${rest}`, `DTSTART;TZID=${rest}:20260301T000000`]) {
       const lines = [good[0]!, line, ...good.slice(line.startsWith("DTSTART") ? 2 : 1)];

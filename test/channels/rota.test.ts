@@ -1,9 +1,12 @@
-/** A rota as a channel: who gets a message, what the person's channel is told of before, and who stands in. */
+/**
+ * A rota as a channel: the recipient of a message, the earlier messages that the person's channel gets, and
+ * replacements.
+ */
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
 import { channelSettings, createChannels } from "../../src/channels/registry.ts";
-import { createRota, onDutyWhenSealed } from "../../src/channels/rota/channel.ts";
+import { createRota, withOnDuty } from "../../src/channels/rota/channel.ts";
 import { planOf, type RotaPlan } from "../../src/channels/rota/plan.ts";
 import { rotaSettings } from "../../src/channels/rota/settings.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
@@ -13,7 +16,7 @@ import { Pushover } from "../support/pushover.ts";
 import { startService } from "../support/service.ts";
 import { slackDialect, slackSends } from "../support/slack.ts";
 import { Watched } from "../support/wait.ts";
-import { desk as deskOf } from "./desk.ts";
+import { fakeActions } from "./fake-actions.ts";
 import { handClock } from "./hand-clock.ts";
 import { change, message, outgoing } from "./messages.ts";
 
@@ -30,7 +33,7 @@ const plan = (more: object = {}): RotaPlan =>
   );
 
 /** Two people with a Slack bot each. */
-async function desk() {
+async function openRota() {
   const anna = await startService(slackDialect(token, "C000000ANNA"), { sends: slackSends });
   const ben = await startService(slackDialect(token, "C0000000BEN"), { sends: slackSends });
   const clock = new FakeClock("2026-11-23T08:00:00Z");
@@ -40,23 +43,23 @@ async function desk() {
     anna: channelSettings.parse(slack(anna.url, "C000000ANNA")),
     ben: channelSettings.parse(slack(ben.url, "C0000000BEN")),
   };
-  const desk = { anna, ben, clock, plan: plan() };
+  const setup = { anna, ben, clock, plan: plan() };
   const parts = { clock, random: seededRandom(1), out: new PassThrough() };
-  const channels = createChannels(settings, () => desk.plan, parts);
+  const channels = createChannels(settings, () => setup.plan, parts);
   const oncall: Channel = channels.get("oncall")!;
-  /** Sealed at a time, by the plan of then. */
+  /** Finalized at a time, by the plan at that time. */
   const sealed = (sealedAtMs: number, one: Message = message([change()], { sealedAtMs })): Message =>
-    onDutyWhenSealed({ ...one, receiver: "oncall", sealedAtMs }, desk.plan);
+    withOnDuty({ ...one, receiver: "oncall", sealedAtMs }, setup.plan);
   const close = async () => {
     for (const channel of channels.values()) await channel.stop();
     await anna.close();
     await ben.close();
   };
-  return Object.assign(desk, { oncall, channels, sealed, [Symbol.asyncDispose]: close });
+  return Object.assign(setup, { oncall, channels, sealed, [Symbol.asyncDispose]: close });
 }
 
-test("who is on duty when it is sealed gets it, also when it is tried again after the hand-over, under another plan", async () => {
-  await using one = await desk();
+test("the person on duty when it is finalized gets it, also in a retry after the hand-over, under another plan", async () => {
+  await using one = await openRota();
   const sent = one.sealed(handOverMs - 1);
   expect(sent.content.onDuty).toBe("anna");
   one.anna.fault({ status: 503 });
@@ -74,8 +77,8 @@ test("who is on duty when it is sealed gets it, also when it is tried again afte
   expect([one.anna.taken.length, one.ben.taken.length]).toEqual([1, 1]);
 });
 
-test("a message that nobody gave a person (a test, a digest) goes by the plan at the time of its seal", async () => {
-  await using one = await desk();
+test("a message without a stored person (a test, a digest) uses the plan at the time when it was finalized", async () => {
+  await using one = await openRota();
   await one.oncall.send(
     outgoing({ message: message([], { sealedAtMs: handOverMs, content: { kind: "test" } }) }),
     never,
@@ -83,7 +86,7 @@ test("a message that nobody gave a person (a test, a digest) goes by the plan at
   expect([one.anna.taken.length, one.ben.taken.length]).toEqual([0, 1]);
 });
 
-test("what the other person was sent is neither edited nor replied to; one's own is, under its own receipt", async () => {
+test("messages to the other person are neither edited nor replied to; own ones are, under their own receipts", async () => {
   const seen: (readonly [person: string, outgoing: Outgoing])[] = [];
   const stand = (name: string): [string, Channel] => {
     const probe = async () => ({ kind: "ok", detail: "" }) as const;
@@ -112,7 +115,6 @@ test("what the other person was sent is neither edited nor replied to; one's own
   ]);
   for (const key of ["latest", "root", "former"]) expect(seen[1]![1]).not.toHaveProperty(key);
 
-  // The newest one's own of several.
   const mixed = { inReplyTo: told, latest: { ...told, receipt: "ben: 3" } };
   await rota.send(
     outgoing({ message: message([change("ended")], { sealedAtMs: handOverMs }), ...mixed }),
@@ -121,8 +123,8 @@ test("what the other person was sent is neither edited nor replied to; one's own
   expect(seen[2]![1]).toMatchObject({ inReplyTo: { receipt: "3" }, latest: { receipt: "3" } });
 });
 
-test("others stand in for the person whom a message is for: who is on duty by then, then the rest by their turns", async () => {
-  await using one = await desk();
+test("others replace the recipient of a message: the person on duty by then, then the others by their turns", async () => {
+  await using one = await openRota();
   const names = (message: Message | null) => one.oncall.people!(message).map(({ name }) => name);
   const sent = one.sealed(handOverMs - 1);
   expect([names(sent), names(null)]).toEqual([
@@ -144,7 +146,7 @@ test("others stand in for the person whom a message is for: who is on duty by th
 });
 
 test("its check is that of the person on duty", async () => {
-  await using one = await desk();
+  await using one = await openRota();
   expect(await one.oncall.probe(never)).toMatchObject({
     kind: "ok",
     detail: expect.stringMatching(/^anna is on duty: /),
@@ -163,7 +165,7 @@ test("an emergency on Pushover is found again after a restart, and acknowledged 
   const [appToken, user] = ["aTokenNeverToBeShown0123456789", "uKeyNeverToBeShownAnywhere0123"];
   const world = new Pushover({ token: appToken, user, nowMs: () => clock.nowMs() });
   await using far = await startService(world.dialect);
-  const daemon = deskOf(() => clock.nowMs());
+  const daemon = fakeActions(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (_fields: object, words: string) => log.add(words);
   const made = () =>

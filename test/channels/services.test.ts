@@ -1,4 +1,4 @@
-/** The particular behaviour of each channel that speaks HTTP, or runs a program, beyond what all of them have to do. */
+/** Behaviour specific to each channel that uses HTTP or runs a program, besides the common contract. */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -102,12 +102,12 @@ describe("webhook", () => {
     const channel = made({ type: "webhook", url: far.url, secret });
     far.fault({ status, headers: { location: `${far.url}/elsewhere` } });
     expect(await channel.send(outgoing(), never)).toMatchObject({ kind: "refused", channelBroken });
-    // A redirection is not followed: the signature is for this address.
+    // A redirect is not followed: the signature is for this address.
     expect(far.asked).toHaveLength(1);
     await channel.stop();
   });
 
-  test("what was taken is taken, though the line is cut in the words about it: it is not sent again", async () => {
+  test("an accepted message is delivered although the body is incomplete: it is not sent again", async () => {
     const server = createServer((_request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
       response.write('{"o', () => response.destroy());
@@ -116,7 +116,7 @@ describe("webhook", () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const webhook = made({ type: "webhook", url });
     expect(await webhook.send(outgoing(), never)).toEqual({ kind: "delivered", receipt: '200 {"o' });
-    // Slack says in its words whether it took a message.
+    // Slack's body shows if it accepted a message.
     const slack = made({
       ...{ type: "slack", token: "xoxb-0123456789-abcdef", channel: "C0123456789", apiUrl: url },
     });
@@ -126,7 +126,7 @@ describe("webhook", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test("a wait that is told as a date is counted on the other side's clock, and bounded", async () => {
+  test("a wait given as a date is relative to the server's clock, and bounded", async () => {
     await using far = await startService(webhookDialect(secret));
     const channel = made({ type: "webhook", url: far.url, secret });
     const date = "Fri, 20 Nov 2026 10:00:00 GMT";
@@ -144,7 +144,7 @@ describe("Telegram", () => {
   const token = "123456789:AAF-telegram-token-never-shown";
   const settings = (apiUrl: string) => ({ type: "telegram", token, chatId: "-100123", apiUrl });
 
-  test("nothing in a text calls somebody or leads anywhere; what the rule's author links does", async () => {
+  test("nothing in a text mentions or links; links of the rule's author work", async () => {
     await using far = await startService(telegramDialect(token, -100_123));
     const channel = createChannel("there", channelSettings.parse(settings(far.url)), {
       ...{ clock: systemClock(), random: seededRandom(1), out: new PassThrough() },
@@ -169,7 +169,7 @@ describe("Telegram", () => {
     await channel.stop();
   });
 
-  test("replies to the first message of an alert, and only what calls makes a sound", async () => {
+  test("replies to the first message of an alert, and only notifying messages make a sound", async () => {
     await using far = await startService(telegramDialect(token, -100_123));
     const channel = made(settings(far.url));
     const first = message();
@@ -225,13 +225,13 @@ describe("Telegram", () => {
     await channel.stop();
   });
 
-  test("where a chat takes no files each alert is named in texts, and none of them is sent twice", async () => {
+  test("if a chat refuses files each alert is named in texts, and none of them is sent twice", async () => {
     await using far = await startService(telegramDialect(token, -100_123, false));
     const channel = made(settings(far.url));
     const summary = `main: SOL long ${"y".repeat(120)}`;
     const long = message(Array.from({ length: 50 }, (_, i) => change("fired", { id: i + 1, summary })));
     const texts = () => far.asked.filter(({ path }) => path.endsWith("/sendMessage"));
-    // The second text meets a server that is unwell.
+    // The second text gets a server error.
     const sending = channel.send(outgoing({ message: long }), never);
     while (texts().length === 0) await far.next();
     far.fault({ status: 502, body: { ok: false, description: "Bad Gateway" } });
@@ -246,7 +246,7 @@ describe("Telegram", () => {
     await channel.stop();
   });
 
-  test("a chat that is not there, and a token that is none, are faults of the channel, each with its fix", async () => {
+  test("an unknown chat and an invalid token break the channel, each with its fix", async () => {
     await using far = await startService(telegramDialect(token, 7));
     const channel = made(settings(far.url));
     expect(await channel.send(outgoing(), never)).toMatchObject({
@@ -271,7 +271,7 @@ describe("Telegram", () => {
 describe("ntfy", () => {
   const token = "tk_0123456789";
 
-  test("the loudest for critical, without a sound for what is quiet, lower for good news, the runbook a tap away, long texts cut above the id", async () => {
+  test("highest priority for critical, silent for quiet, lower for good news, a link to the runbook, long texts cut above the id", async () => {
     await using far = await startService(ntfyDialect(token, "alerts"));
     const channel = made({ type: "ntfy", url: `${far.url}/`, topic: "alerts", token });
     const long = message(
@@ -313,7 +313,7 @@ describe("ntfy", () => {
 describe("PagerDuty", () => {
   const routingKey = "R0123456789ABCDEF0123456789ABCDE";
 
-  test("a digest, of which nothing can be sent, is not called delivered", async () => {
+  test("a digest, which cannot be sent, is not reported as delivered", async () => {
     await using far = await startService(pagerdutyDialect(routingKey));
     const channel = made({ type: "pagerduty", routingKey, apiUrl: far.url });
     const digest = message([], { content: { kind: "digest", sections: [{ title: "About", rows: [] }] } });
@@ -379,7 +379,7 @@ describe("PagerDuty", () => {
     await channel.stop();
   });
 
-  test("when the second of two is not taken, both are told again, and that changes nothing", async () => {
+  test("if the second of two is not accepted, both are sent again, and that changes nothing", async () => {
     await using far = await startService(pagerdutyDialect(routingKey));
     const channel = made({ type: "pagerduty", routingKey, apiUrl: far.url });
     const both = message([change("fired", { id: 1 }), change("fired", { id: 2 })]);
@@ -408,7 +408,7 @@ describe("Alertmanager", () => {
     readonly endsAt: string;
   }
 
-  test("a digest, of which nothing can be sent, is not called delivered", async () => {
+  test("a digest, which cannot be sent, is not reported as delivered", async () => {
     await using far = await startService(alertmanagerDialect("watch", "pass"));
     const channel = made({ type: "alertmanager", url: far.url, user: "watch", password: "pass" });
     const digest = message([], { content: { kind: "digest", sections: [{ title: "About", rows: [] }] } });
@@ -466,7 +466,7 @@ describe("Slack", () => {
     await channel.stop();
   });
 
-  test("the largest message that is refused in its dress names each alert in its plain text", async () => {
+  test("the largest message whose blocks are refused names each alert in its plain text", async () => {
     await using far = await startService(slackDialect(token, "C0123456789", true), { sends: slackSends });
     const channel = made(settings(far.url));
     const summary = `main: SOL long ${"<y>".repeat(60)}`;
@@ -476,7 +476,7 @@ describe("Slack", () => {
     await channel.stop();
   });
 
-  test("an ending stands in the thread of the first message, and a critical one in the channel as well", async () => {
+  test("an ending is in the thread of the first message, and a critical one in the channel as well", async () => {
     await using far = await startService(slackDialect(token, "C0123456789"), { sends: slackSends });
     const channel = made(settings(far.url));
     const first = message();
@@ -491,7 +491,7 @@ describe("Slack", () => {
     await channel.stop();
   });
 
-  test("what calls about something critical, or newly fires, is never hidden in the thread of another alert", async () => {
+  test("a mention about a critical alert, or a new alert, is never hidden in the thread of another alert", async () => {
     await using far = await startService(slackDialect(token, "C0123456789"), { sends: slackSends });
     const channel = made(settings(far.url));
     const first = message([change("fired", { severity: "warning" })]);
@@ -518,7 +518,7 @@ describe("Slack", () => {
     await channel.stop();
   });
 
-  test("of fifty alerts none is left out without a word", async () => {
+  test("none of fifty alerts is omitted", async () => {
     await using far = await startService(slackDialect(token, "C0123456789"), { sends: slackSends });
     const channel = made(settings(far.url));
     const all = Array.from({ length: 50 }, (_, i) =>
@@ -547,7 +547,7 @@ describe("Slack", () => {
     await channel.stop();
   });
 
-  test("the markup of a template is its author's, and that of values is text", async () => {
+  test("the markup of a template works, and that of values is text", async () => {
     await using far = await startService(slackDialect(token, "C0123456789"), { sends: slackSends });
     const channel = made(settings(far.url));
     const symbol = "<!channel> *bold* <https://evil.example|here>";
@@ -570,7 +570,7 @@ describe("Slack", () => {
     await channel.stop();
   });
 
-  test("what no service would take fits", async () => {
+  test("text that no service would accept fits", async () => {
     await using far = await startService(slackDialect(token, "C0123456789"), { sends: slackSends });
     const channel = made(settings(far.url));
     const long = message(
@@ -627,14 +627,14 @@ describe("command", () => {
     expect(await channel.send(outgoing(), never)).toMatchObject(expected);
   });
 
-  test("one that hangs is killed with all that it began, in time", async () => {
+  test("one that hangs is killed with its children, in time", async () => {
     const pid = path.join(folder, "pid");
     const command = script("hangs", `sleep 600 & echo $! > "${pid}"\nwait`);
     const channel = made({ type: "command", command, timeout: "300ms" }, environment);
     expect(await channel.send(outgoing(), never)).toMatchObject({ kind: "retry", failure: "timeout" });
     const { readFileSync } = await import("node:fs");
     const child = Number(readFileSync(pid, "utf8"));
-    // A killed process is gone, or waits as a zombie for whoever adopted it.
+    // A killed process has ended, or is a zombie until its parent collects it.
     const state = () => {
       try {
         return readFileSync(`/proc/${child}/stat`, "utf8").split(") ")[1]![0];
@@ -654,7 +654,7 @@ describe("command", () => {
     await expect(sending).rejects.toBe(reason);
   });
 
-  test("one that is not there, or may not be run, is a broken channel with its fix", async () => {
+  test("one that does not exist or may not be run is a broken channel with its fix", async () => {
     const missing = made({ type: "command", command: path.join(folder, "nowhere") }, environment);
     expect(await missing.probe(never)).toMatchObject({
       kind: "failed",
@@ -668,10 +668,10 @@ describe("command", () => {
   });
 });
 
-/** JSON that no conversion to a text survives. */
+/** JSON values whose conversion to a string throws. */
 const hostile = { toString: 1, valueOf: null };
 
-describe("answers that are no texts and numbers where these belong", () => {
+describe("answers with other types in place of texts and numbers", () => {
   const pushover = { type: "pushover", token: "a".repeat(30), userKey: "u".repeat(30) };
   const telegram = { type: "telegram", token: "123456789:abcdefghijklmnopqrstuvwxyzABCDEFGHI", chatId: -1 };
   const pagerduty = { type: "pagerduty", routingKey: "k".repeat(32) };

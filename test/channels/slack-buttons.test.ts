@@ -1,4 +1,7 @@
-/** Buttons on Slack by Socket Mode: taken in time, done once by those who may, told to nobody else, and over connections that change. */
+/**
+ * Buttons on Slack by Socket Mode: acknowledged in time, handled once, by allowed people only, shown to nobody else,
+ * over changing connections.
+ */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
@@ -7,7 +10,7 @@ import { type Asked, startService } from "../support/service.ts";
 import { SlackChannel, type SlackMessage, type SlackPerson, slackSends } from "../support/slack.ts";
 import { startSlackSockets } from "../support/slack-sockets.ts";
 import { Watched } from "../support/wait.ts";
-import { desk } from "./desk.ts";
+import { fakeActions } from "./fake-actions.ts";
 import { handClock } from "./hand-clock.ts";
 import { atMs, change, message, outgoing } from "./messages.ts";
 import { inWordsOf } from "./wording.ts";
@@ -26,7 +29,7 @@ async function rig(more: object = { appToken, allow }, isMute = false, sends = s
   const sockets = await startSlackSockets(isMute);
   const world = new SlackChannel({ token, channel: id, appToken, sockets });
   const far = await startService(world.dialect, { sends });
-  const daemon = desk(() => clock.nowMs());
+  const daemon = fakeActions(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
   const settings = channelSettings.parse({
@@ -52,7 +55,7 @@ async function rig(more: object = { appToken, allow }, isMute = false, sends = s
       if (result.kind !== "delivered") throw new Error(result.detail);
       return { sent, posted: world.messages.items.find(({ ts }) => ts === result.receipt)! };
     },
-    /** Presses the button of that label, and waits for what is told. */
+    /** Presses the button with the label and waits for the answer. */
     async press(posted: SlackMessage, label: string, who: SlackPerson, over?: number) {
       const before = world.ephemerals.items.length;
       world.press(posted, label, who, over);
@@ -74,7 +77,7 @@ describe("who may", () => {
     expect(one.sockets.connections.items).toEqual([]);
   });
 
-  test("somebody who may not and presses without end delays no message, and is answered once at a time", async () => {
+  test("repeated presses of somebody who is not allowed delay no message, and get one answer at a time", async () => {
     const ofMallory = ({ json }: Asked) => (json as { user?: string } | undefined)?.user === mallory.id;
     await using one = await rig({ appToken, allow }, false, ofMallory);
     await one.sockets.connected(1);
@@ -96,7 +99,7 @@ describe("who may", () => {
     expect(lines()).toHaveLength(2);
   });
 
-  test("somebody is named and no app token is given: that is said", () => {
+  test("users are configured without an app token: that is reported", () => {
     const parsed = channelSettings.safeParse({ type: "slack", token, channel: id, allow });
     expect(parsed.error?.issues[0]).toMatchObject({
       path: ["appToken"],
@@ -104,7 +107,7 @@ describe("who may", () => {
     });
   });
 
-  test("a named user may; anybody else is told that they may not, and the log says who it was", async () => {
+  test("a configured user may; anybody else is refused, and the log names them", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     const { posted } = await one.post();
@@ -125,7 +128,7 @@ describe("who may", () => {
 });
 
 describe("a button", () => {
-  test("acknowledges once; the message says who did when that is told, and has the button no more", async () => {
+  test("acknowledges once; the next message names the person, and has the button no more", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     const { posted, sent } = await one.post();
@@ -148,7 +151,7 @@ describe("a button", () => {
     expect(posted.buttons.map(({ label }) => label)).toEqual(["Silence 1 h", "Silence 8 h", "Details"]);
   });
 
-  test("silences up to the level shown, and tells the story of its alert, in its thread", async () => {
+  test("silences up to the level shown, and shows the history of its alert, in its thread", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     const { posted, sent } = await one.post();
@@ -177,7 +180,7 @@ describe("a button", () => {
     expect(one.done).toEqual([]);
   });
 
-  test("has its place in the largest messages", async () => {
+  test("is in the largest messages", async () => {
     await using one = await rig();
     const summary = "<&>".repeat(80);
     const long = message(
@@ -200,7 +203,7 @@ describe("a button", () => {
 });
 
 describe("a press", () => {
-  test("is taken at once, before it is done", async () => {
+  test("is acknowledged at once, before it is handled", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     const finish = Promise.withResolvers<"done">();
@@ -228,7 +231,7 @@ describe("a press", () => {
     await one.post();
   });
 
-  test("that Slack sends again is taken again, and done once", async () => {
+  test("that Slack sends again is acknowledged again, and handled once", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     const { posted } = await one.post();
@@ -241,7 +244,7 @@ describe("a press", () => {
     expect(one.world.ephemerals.items.filter(({ text }) => text === first.text)).toHaveLength(1);
   });
 
-  test("whose answer Slack does not take is done all the same", async () => {
+  test("whose answer Slack refuses is handled all the same", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     const { posted } = await one.post();
@@ -251,7 +254,7 @@ describe("a press", () => {
     expect(one.done).toHaveLength(1);
   });
 
-  test("is all that counts: other envelopes are taken, and what cannot be read harms nobody", async () => {
+  test("is handled only: other envelopes are acknowledged, and invalid ones have no effect", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     const { posted } = await one.post();
@@ -290,7 +293,7 @@ describe("a connection", () => {
     },
   );
 
-  test("that is to be replaced again and again is replaced after a wait that grows, and few stay open", async () => {
+  test("that is to be replaced repeatedly is replaced after growing waits, and few stay open", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     for (let number = 1; number < 6; number++) {
@@ -311,7 +314,7 @@ describe("a connection", () => {
     expect(one.log.items.join()).not.toContain("do not work");
   });
 
-  test("that is lost comes back after a wait; that it stays away is said once, and its end", async () => {
+  test("that is lost is reopened after a wait; a longer loss is reported once, and so is its end", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     one.world.socketsRefused = "internal_error";
@@ -329,7 +332,7 @@ describe("a connection", () => {
     expect(one.channel.trouble?.()).toBeNull();
   });
 
-  test("over which nothing is heard, not even the answer to a ping, is given up", async () => {
+  test("without any frame, not even a pong, is dropped", async () => {
     await using one = await rig({ appToken, allow }, true);
     const first = await one.sockets.connected(1);
     await one.press((await one.post()).posted, "Details", marta);
@@ -361,7 +364,7 @@ describe("a connection", () => {
     expect(one.sockets.connections.items).toHaveLength(1);
   });
 
-  test("is said when Socket Mode is switched off", async () => {
+  test("is reported when Socket Mode is switched off", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     one.sockets.disconnect("link_disabled");
@@ -371,7 +374,7 @@ describe("a connection", () => {
     expect(one.channel.trouble?.()).toContain("Socket Mode was switched off");
   });
 
-  test("that is refused is said at the check, in the log and in the status; messages leave, and no secret is told", async () => {
+  test("that is refused is reported in the probe, the log and the status; messages are sent, and no secret is shown", async () => {
     await using one = await rig({ allow, appToken: "xapp-1-A1-another-0123456789" });
     expect(one.started).toMatchObject({
       kind: "ok",
@@ -389,7 +392,7 @@ describe("a connection", () => {
     for (const secret of ["xapp-", "xoxb-", "t1ck3t"]) expect(told).not.toContain(secret);
   });
 
-  test("hands a press in a channel of two to the one that names the person", async () => {
+  test("passes a press to the listener that allows the person", async () => {
     await using one = await rig({ appToken, allow: { users: [joe.id] } });
     await one.sockets.connected(1);
     const second = one.make("second", { allow: { users: [marta.id] } });
@@ -403,7 +406,7 @@ describe("a connection", () => {
     await second.stop();
   });
 
-  test("is one for channels that share an app; each takes what is pressed in its channel", async () => {
+  test("is shared by channels of one app; each handles the presses in its channel", async () => {
     await using one = await rig();
     const second = one.make("second");
     await second.start(never);
@@ -419,7 +422,7 @@ describe("a connection", () => {
 });
 
 describe("a Slack that floods", () => {
-  test("frames without end end the connection, which is said at once, and another one is opened after a minute", async () => {
+  test("frames without end close the connection, which is reported at once, and another one is opened after a minute", async () => {
     await using one = await rig();
     const first = await one.sockets.connected(1);
     for (let count = 0; count <= 250; count++) first.socket.send('{"type":"x"}');
@@ -431,7 +434,7 @@ describe("a Slack that floods", () => {
     await one.log.waitFor((line) => line.startsWith("buttons on Slack work again"));
   });
 
-  test("frames over an old connection, while its successor waits, end all as well", async () => {
+  test("frames over an old connection, while its successor waits, close all as well", async () => {
     await using one = await rig();
     await one.sockets.connected(1);
     one.sockets.disconnect("refresh_requested");
@@ -449,7 +452,7 @@ describe("a Slack that floods", () => {
     await one.log.waitFor((line) => line.startsWith("buttons on Slack work again"));
   });
 
-  test("a frame that is too large ends it, and the reason is said", async () => {
+  test("a frame that is too large closes it, and the reason is reported", async () => {
     await using one = await rig();
     for (const [index, ms] of [1_000, 2_000, 4_000].entries()) {
       const { socket } = await one.sockets.connected(index + 1);
@@ -460,7 +463,7 @@ describe("a Slack that floods", () => {
     await one.log.waitFor((line) => line.includes("the connection was lost: Max payload size exceeded"));
   });
 
-  test("large frames end it, too, before there are many", async () => {
+  test("large frames close it, too, before there are many", async () => {
     await using one = await rig();
     const first = await one.sockets.connected(1);
     for (let count = 0; count < 20; count++)
@@ -468,7 +471,7 @@ describe("a Slack that floods", () => {
     await one.log.waitFor((line) => line.includes("it sends frames without end"));
   });
 
-  test("answers that it does not read end the connection", async () => {
+  test("acknowledgements that it does not read close the connection", async () => {
     await using one = await rig();
     const { socket } = await one.sockets.connected(1);
     const { posted } = await one.post();
@@ -479,7 +482,7 @@ describe("a Slack that floods", () => {
       isOver = true;
     });
     const envelope = JSON.stringify({ type: "x", envelope_id: "e".repeat(199) });
-    // Few enough each time; what nobody reads fills the buffers of the system first.
+    // Few enough each time; unread data fills the system's buffers first.
     for (let batch = 0; batch < 900 && !isOver; batch++) {
       for (let count = 0; count < 200; count++) socket.send(envelope);
       await Promise.race([ended, one.press(posted, "Acknowledge", marta).catch(() => {})]);

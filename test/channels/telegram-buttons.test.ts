@@ -1,4 +1,4 @@
-/** Buttons on Telegram: pressed by those who may, done once, told to who pressed, and lost in no restart. */
+/** Buttons on Telegram: handled once, for allowed people only, answered to the person, and kept over restarts. */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
@@ -6,7 +6,7 @@ import { seededRandom } from "../../src/domain/clock.ts";
 import { startService } from "../support/service.ts";
 import { TelegramChat, type TelegramPerson } from "../support/telegram.ts";
 import { Watched } from "../support/wait.ts";
-import { desk } from "./desk.ts";
+import { fakeActions } from "./fake-actions.ts";
 import { handClock } from "./hand-clock.ts";
 import { atMs, change, message, outgoing } from "./messages.ts";
 
@@ -22,7 +22,7 @@ async function rig(more: object = { allow }) {
   const clock = handClock();
   const world = new TelegramChat({ token, chatId });
   const far = await startService(world.dialect, { sends: ({ path }) => path.endsWith("/getUpdates") });
-  const daemon = desk(() => clock.nowMs());
+  const daemon = fakeActions(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
   const settings = channelSettings.parse({ type: "telegram", token, chatId, apiUrl: far.url, ...more });
@@ -40,18 +40,18 @@ async function rig(more: object = { allow }) {
   return {
     ...{ clock, world, far, log, channel, make, ...daemon },
     polls: () => far.asked.filter(({ path }) => path.endsWith("/getUpdates")).map(({ json }) => json),
-    /** Resolves when somebody polls who has confirmed all presses. */
+    /** Resolves at a poll that confirms all presses. */
     async idle() {
       while (world.unconfirmed.length > 0 || !world.isPolled) await far.next();
     },
-    /** A message as it stands in the chat. */
+    /** A message in the chat. */
     async post(changes = [change()]) {
       const sent = message(changes);
       const result = await channel.send(outgoing({ message: sent }), never);
       if (result.kind !== "delivered") throw new Error(result.detail);
       return { sent, posted: world.messages.items.find(({ id }) => `${id}` === result.receipt)! };
     },
-    /** Presses the button of that label, and waits for the notice. */
+    /** Presses the button with the label and waits for the notice. */
     async press(
       posted: { id: number; buttons: readonly { text: string; callback_data: string }[] },
       label: string,
@@ -69,14 +69,14 @@ async function rig(more: object = { allow }) {
 }
 
 describe("who may", () => {
-  test("nobody is named: no buttons, and nobody polls", async () => {
+  test("without configured users: no buttons, and no polling", async () => {
     await using one = await rig({});
     expect((await one.post()).posted.buttons).toEqual([]);
     await one.channel.stop();
     expect(one.polls()).toEqual([]);
   });
 
-  test("a named user may; anybody else is told that they may not, and the log says who it was", async () => {
+  test("a configured user may; anybody else is refused, and the log names them", async () => {
     await using one = await rig();
     const { posted } = await one.post();
     expect(await one.press(posted, "Acknowledge", mallory)).toContain("Sorry, you may not act here.");
@@ -89,8 +89,8 @@ describe("who may", () => {
   });
 });
 
-describe("somebody who may not and presses without end", () => {
-  test("holds up no press of those who may, and is answered once at a time", async () => {
+describe("repeated presses of somebody who is not allowed", () => {
+  test("delay no press of allowed people, and get one answer at a time", async () => {
     await using one = await rig();
     const { posted } = await one.post();
     const data = posted.buttons.find(({ text }) => text === "Acknowledge")!.callback_data;
@@ -101,7 +101,7 @@ describe("somebody who may not and presses without end", () => {
     expect(one.world.held).toBe(1);
   });
 
-  test("has one line in the log, and one each minute after it, with how often and who it was", async () => {
+  test("are one log line, and one per minute after it, with count and names", async () => {
     await using one = await rig();
     const { posted } = await one.post();
     const data = posted.buttons.find(({ text }) => text === "Acknowledge")!.callback_data;
@@ -124,7 +124,7 @@ describe("somebody who may not and presses without end", () => {
 });
 
 describe("a button", () => {
-  test("acknowledges once; the message says who did when that is told, and has the button no more", async () => {
+  test("acknowledges once; the next message names the person, and has the button no more", async () => {
     await using one = await rig();
     const { posted, sent } = await one.post();
     expect(posted.buttons.map(({ text }) => text)).toEqual([
@@ -146,7 +146,7 @@ describe("a button", () => {
     expect(posted.buttons.map(({ text }) => text)).toEqual(["Silence 1 h", "Silence 8 h", "Details"]);
   });
 
-  test("silences up to the level shown, once however often it is pressed", async () => {
+  test("silences up to the level shown, once for any number of presses", async () => {
     await using one = await rig();
     const { posted } = await one.post();
     const notice = await one.press(posted, "Silence 1 h", marta);
@@ -161,7 +161,7 @@ describe("a button", () => {
     expect(one.done).toEqual([`${of} marta (telegram 4242)`, `${of} Joe (telegram 4343)`]);
   });
 
-  test("tells the story of its alert in a message without a sound", async () => {
+  test("shows the history of its alert in a silent message", async () => {
     await using one = await rig();
     const { posted } = await one.post();
     expect(await one.press(posted, "Details", marta)).toBe("");
@@ -193,7 +193,7 @@ describe("a button", () => {
 });
 
 describe("a press", () => {
-  test("is done once and confirmed after it was done; one from before a restart is not lost", async () => {
+  test("is handled once and confirmed afterwards; one from before a restart is not lost", async () => {
     await using one = await rig();
     const { posted } = await one.post();
     await one.press(posted, "Silence 1 h", marta);
@@ -209,10 +209,10 @@ describe("a press", () => {
     expect(one.world.unconfirmed).toEqual([]);
   });
 
-  test("that a killed daemon had done, and not confirmed, is not done again by the next one", async () => {
+  test("that a killed daemon had handled, and not confirmed, is not handled again by the next one", async () => {
     await using one = await rig();
     const { posted } = await one.post();
-    // Nothing reaches Telegram any more once the press is done: the process was killed there.
+    // Telegram is not reached after the press was handled: the process was killed there.
     const silence = one.actions.silence;
     one.actions.silence = async (wish, preview) => {
       const done = await silence(wish, preview);
@@ -239,7 +239,7 @@ describe("a press", () => {
     expect(one.silences).toHaveLength(1);
   });
 
-  test("waits for what it asks for: what takes long is said so, and confirmed when it is done", async () => {
+  test("waits for its action: a long one is stated, and confirmed when it is done", async () => {
     await using one = await rig();
     const finish = Promise.withResolvers<"done">();
     one.actions.acknowledgeAlert = () => finish.promise;
@@ -255,7 +255,7 @@ describe("a press", () => {
     await one.idle();
   });
 
-  test("whose answer comes too late is done all the same, and so is the next one", async () => {
+  test("whose answer is too late is handled all the same, and so is the next one", async () => {
     await using one = await rig();
     const { posted } = await one.post();
     const data = posted.buttons[0]!.callback_data;
@@ -274,7 +274,7 @@ describe("polling", () => {
     expect(one.polls()[0]).toEqual({ limit: 1, timeout: 30, allowed_updates: ["callback_query"] });
   });
 
-  test("is done once for channels that share a bot; each takes what is pressed in its chat", async () => {
+  test("is shared by channels of one bot; each handles the presses in its chat", async () => {
     await using one = await rig();
     const second = one.make("second");
     await second.start(never);
@@ -287,7 +287,7 @@ describe("polling", () => {
     expect(one.done).toHaveLength(1);
   });
 
-  test("of channels that share a bot and a chat leaves a press to the one that names the person", async () => {
+  test("of channels that share a bot and a chat passes a press to the one that allows the person", async () => {
     await using one = await rig({ allow: { users: [joe.id] } });
     const second = one.make("second", { allow: { users: [marta.id] } });
     await second.start(never);
@@ -297,7 +297,7 @@ describe("polling", () => {
     await second.stop();
   });
 
-  test("of channels of a chat leaves a press in a topic to the one of the topic, whom it does not name there may not", async () => {
+  test("of channels of a chat passes a press in a topic to the one of the topic, whose allowed people count", async () => {
     await using one = await rig();
     const second = one.make("second", { topicId: 5, allow: { users: [joe.id] } });
     await second.start(never);
@@ -309,7 +309,7 @@ describe("polling", () => {
     };
     expect(await notice(marta, 5)).toContain("Sorry, you may not act here.");
     expect(await notice(joe, 5)).toContain("Acknowledged #42");
-    // A thread of replies is no topic.
+    // A thread of replies is not a topic.
     expect(await notice(marta, 6)).toContain("acknowledged already");
     await second.stop();
   });
@@ -317,37 +317,40 @@ describe("polling", () => {
   test.each([
     ["another program", "terminated by other getUpdates"],
     ["a webhook", "can't use getUpdates method while webhook is active"],
-  ])("in the way of %s is said once, in the log and the status, and so is its end", async (who, words) => {
-    await using one = await rig();
-    await one.idle();
-    if (who === "a webhook") one.world.hasWebhook = true;
-    const other = () =>
-      fetch(`${one.far.url}/bot${token}/getUpdates`, {
-        ...{ method: "POST", headers: { "content-type": "application/json" } },
-        body: JSON.stringify({ timeout: 0, allowed_updates: ["callback_query"] }),
-      });
-    if (who === "a webhook") one.world.endPoll();
-    else await other();
-    const said = await one.log.waitFor((line) => line.startsWith("buttons on Telegram do not work now"));
-    expect(said).toContain(words);
-    expect(one.channel.trouble?.()).toContain("another program or a webhook takes the updates of this bot");
-    expect(said).not.toContain(token);
-    await one.clock.asked(1_000);
-    if (who === "a webhook") {
-      one.clock.pass(1_000);
-      await one.clock.asked(2_000);
-    }
-    one.world.hasWebhook = false;
-    one.clock.pass(90_000);
-    await one.idle();
-    const { posted } = await one.post();
-    await one.press(posted, "Acknowledge", marta);
-    await one.log.waitFor((line) => line.startsWith("buttons on Telegram work again"));
-    expect(one.channel.trouble?.()).toBeNull();
-    expect(one.log.items.filter((line) => line.startsWith("buttons on Telegram do not"))).toHaveLength(1);
-  });
+  ])(
+    "in conflict with %s is reported once, in the log and the status, and so is its end",
+    async (who, words) => {
+      await using one = await rig();
+      await one.idle();
+      if (who === "a webhook") one.world.hasWebhook = true;
+      const other = () =>
+        fetch(`${one.far.url}/bot${token}/getUpdates`, {
+          ...{ method: "POST", headers: { "content-type": "application/json" } },
+          body: JSON.stringify({ timeout: 0, allowed_updates: ["callback_query"] }),
+        });
+      if (who === "a webhook") one.world.endPoll();
+      else await other();
+      const said = await one.log.waitFor((line) => line.startsWith("buttons on Telegram do not work now"));
+      expect(said).toContain(words);
+      expect(one.channel.trouble?.()).toContain("another program or a webhook takes the updates of this bot");
+      expect(said).not.toContain(token);
+      await one.clock.asked(1_000);
+      if (who === "a webhook") {
+        one.clock.pass(1_000);
+        await one.clock.asked(2_000);
+      }
+      one.world.hasWebhook = false;
+      one.clock.pass(90_000);
+      await one.idle();
+      const { posted } = await one.post();
+      await one.press(posted, "Acknowledge", marta);
+      await one.log.waitFor((line) => line.startsWith("buttons on Telegram work again"));
+      expect(one.channel.trouble?.()).toBeNull();
+      expect(one.log.items.filter((line) => line.startsWith("buttons on Telegram do not"))).toHaveLength(1);
+    },
+  );
 
-  test("goes on after a failure, with longer and longer waits, and is said only when it lasts", async () => {
+  test("goes on after a failure, with growing waits, and reports only a lasting one", async () => {
     await using one = await rig();
     await one.idle();
     one.far.fault({ status: 502, body: "Bad Gateway" }, 3);
@@ -361,7 +364,7 @@ describe("polling", () => {
     expect(one.channel.trouble?.()).toBeNull();
   });
 
-  test("takes a press of a long message that replies to another one", async () => {
+  test("handles a press of a long message that replies to another one", async () => {
     await using one = await rig();
     const { posted } = await one.post();
     const reply_to_message = { message_id: 1, text: "\u00e9".repeat(100_000) };
@@ -404,7 +407,7 @@ describe("polling", () => {
   });
 });
 
-test("a wait that Telegram names is a day at most", async () => {
+test("a wait that Telegram states is a day at most", async () => {
   const body = { ok: false, description: "Too Many Requests", parameters: { retry_after: 1e9 } };
   await using far = await startService(() => ({ status: 429, body }));
   const settings = channelSettings.parse({ type: "telegram", token, chatId, apiUrl: far.url });

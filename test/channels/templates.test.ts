@@ -1,4 +1,4 @@
-/** A channel's own words for what it is told. */
+/** Message templates of a channel. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { consoleText } from "../../src/channels/console/channel.ts";
@@ -7,7 +7,7 @@ import { documentOf } from "../../src/channels/document.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { plainLines } from "../../src/channels/lines.ts";
 import { render } from "../../src/channels/message.ts";
-import { templateKindOf, templateKinds, worded } from "../../src/channels/template.ts";
+import { applyTemplates, templateKindOf, templateKinds } from "../../src/channels/template.ts";
 import type { AlertChangeKind } from "../../src/domain/alert.ts";
 import type { MessageContent } from "../../src/domain/delivery.ts";
 import { atMs, change, message } from "./messages.ts";
@@ -17,23 +17,23 @@ const firstLine = (written: Parameters<typeof templatesOf>[0], changes = [change
   plainLines(render(inWordsOf(message(changes), written)))[0];
 
 describe("a title", () => {
-  test("stands behind what leads", () => {
+  test("follows the lead", () => {
     expect(firstLine({ title: "{{ alert.symbol }} of {{ alert.wallet }}" })).toBe(
       "FIRING critical: SOL of main",
     );
   });
 
-  test("that says itself what leads, wherever, is the whole line", () => {
+  test("that contains the lead, anywhere, is the whole line", () => {
     expect(firstLine({ title: "{{ alert.symbol }}: {{ alert.lead }}" })).toBe("SOL: FIRING critical");
   });
 
-  test("of one kind is the whole line, and goes before the one for all", () => {
+  test("of one kind is the whole line, and takes precedence over the general one", () => {
     const written = { title: "any", fired: { title: "Look at {{ alert.symbol }}" } };
     expect(firstLine(written)).toBe("Look at SOL");
     expect(firstLine(written, [change("reminder")])).toBe("STILL FIRING critical: any");
   });
 
-  test("never takes its name from a drill", () => {
+  test("never hides that an alert is a drill", () => {
     expect(firstLine({ fired: { title: "Look" } }, [change("fired", { drill: true })])).toBe("DRILL: Look");
   });
 
@@ -43,7 +43,7 @@ describe("a title", () => {
     );
   });
 
-  test("that comes out empty, or of nothing but what is not known, leaves the usual words", () => {
+  test("that is empty, or has only unknown values, leaves the default text", () => {
     const usual = "FIRING critical: main: SOL long is 4.2 % from liquidation";
     expect(firstLine({ title: "{{ position.size }} {{ alert.labels.desk }}" })).toBe(usual);
   });
@@ -61,7 +61,7 @@ describe("a title", () => {
 });
 
 describe("a body", () => {
-  test("stands in place of description, figures, times and what to do; link, number and footer stay", () => {
+  test("replaces description, figures, times and what to do; link, number and footer stay", () => {
     const sent = inWordsOf(message(), {
       body: 'Mark {{ alert.details["Mark price"] }}\n{{ alert.freshness }}',
     });
@@ -77,13 +77,13 @@ describe("a body", () => {
     ]);
   });
 
-  test("may be put together of the usual parts", () => {
+  test("may contain the default parts", () => {
     const parts = "{{ alert.description }}\n{{ alert.figures }}\n{{ alert.freshness }}\n{{ alert.whatNow }}";
     const usual = message();
     expect(plainLines(render(inWordsOf(usual, { body: parts })))).toEqual(plainLines(render(usual)));
   });
 
-  test("tells times in the channel's zone, and how long ago from when it is sealed", () => {
+  test("shows times in the channel's zone, and ages relative to its finalization", () => {
     const sent = message([change()], { sealedAtMs: atMs + 90_000 });
     const options = { timezone: "Asia/Tokyo" };
     const body = inWordsOf(sent, { body: "{{ alert.at }}, {{ ago(alert.at) }}, {{ ago(now) }}" }, options);
@@ -92,7 +92,7 @@ describe("a body", () => {
     );
   });
 
-  test("has what was noted down when the message was owed", () => {
+  test("has the facts recorded when the message became pending", () => {
     const facts = { position: { markPrice: 86.428, notional: 1e5 }, market: { tickSize: 0.01 } };
     const sent = inWordsOf(message([change("fired", {}, { facts })]), {
       body: "{{ price(position.markPrice) }} {{ usd(position.notional) }} {{ percent(alert.value) }} {{ trader.equity }}",
@@ -114,7 +114,7 @@ test.each([
   ["acknowledged", "acknowledged", {}],
   ["resolved", "ended", { ending: "recovered" }],
   ["ended", "ended", { ending: "liquidated" }],
-] as const)("%s is what an alert that %s is told by", (kind, how: AlertChangeKind, parts) => {
+] as const)("%s is the template of an alert that %s", (kind, how: AlertChangeKind, parts) => {
   expect(templateKindOf(change(how, parts))).toBe(kind);
   expect(firstLine({ [kind]: { title: "Told so" } }, [change(how, parts)])).toBe("Told so");
   const others = Object.fromEntries(
@@ -123,7 +123,7 @@ test.each([
   expect(firstLine(others, [change(how, parts)])).not.toBe("No");
 });
 
-describe("whatever fails, it goes", () => {
+describe("a failing template does not stop a message", () => {
   const failing = {
     text: "",
     leads: false,
@@ -132,11 +132,11 @@ describe("whatever fails, it goes", () => {
     },
   };
 
-  test("in the usual words, and somebody is told why", () => {
+  test("the default text is sent, and the reason is reported", () => {
     const faults: string[] = [];
     const sent = message();
     const { body } = templatesOf({ body: "mine" }).all;
-    const told = worded(sent, { all: { title: failing, body: body! }, byKind: {} }, {}, (detail) =>
+    const told = applyTemplates(sent, { all: { title: failing, body: body! }, byKind: {} }, {}, (detail) =>
       faults.push(detail),
     );
     expect(faults).toEqual(["the title of fired: no way"]);
@@ -147,7 +147,7 @@ describe("whatever fails, it goes", () => {
     ]);
   });
 
-  test("a digest and a test have words of their own", () => {
+  test("a digest and a test have their own text", () => {
     for (const content of [
       { kind: "test", title: "Test" },
       { kind: "digest", title: "Today" },
@@ -156,14 +156,14 @@ describe("whatever fails, it goes", () => {
       expect(inWordsOf(sent, { title: "mine", body: "mine" })).toBe(sent);
     }
     const sent = message();
-    expect(worded(sent, undefined, {}, () => {})).toBe(sent);
+    expect(applyTemplates(sent, undefined, {}, () => {})).toBe(sent);
   });
 });
 
 const unseen = (text: string) =>
   ["\u202e", "\u0007", "\u001b"].filter((character) => text.includes(character));
 
-/** All that a symbol, a rule's text, or a notice of the exchange might try. */
+/** Everything that a symbol, a rule's text or a notice of the exchange might try. */
 const hostile =
   "@everyone **b** <!channel> <b>x</b> [a](https://evil.example) `c` \u202e\u0007# {{ alert.id }}";
 const markup = {
@@ -186,7 +186,7 @@ describe("values are data, on every channel", () => {
       expect(text).not.toContain("[a](");
       expect(text).not.toContain("@everyone");
       expect(unseen(text)).toEqual([]);
-      // What is in a value is no template.
+      // A value is not evaluated as a template.
       expect(text).toContain("{{ alert.id }}");
     }
     expect(plainBodies(render(attacked()), null)[0]!.content).not.toContain("@everyone");
@@ -205,7 +205,7 @@ describe("values are data, on every channel", () => {
     expect(unseen(consoleText(render(attacked()), false))).toEqual([]);
   });
 
-  test("programs get the words in their fields, and the figures as ever", () => {
+  test("programs get the text in their fields, and the figures as before", () => {
     const sent = inWordsOf(message(), { title: "T {{ alert.symbol }}", body: "B" });
     expect(documentOf(sent, {})).toMatchObject({
       title: "FIRING critical: T SOL",

@@ -56,13 +56,13 @@ test("in any blob of AUTH PLAIN, in whatever text", () => {
   );
 });
 
-test("what holds no secret stays", () => {
+test("text without a secret stays", () => {
   const text =
     "550 5.7.1 <me@example.net>: Recipient address rejected: see https://example.org/why?id=a1b2c3d4e5f6";
   expect(withoutSecrets(text, [password, "abc", ""])).toBe(text);
 });
 
-test("a short secret that words in a row hold by chance does not hide them", () => {
+test("consecutive words that contain a short secret by chance are not hidden", () => {
   expect(withoutSecrets("the ape nodded, so be it", ["peno", "sobe"])).toBe("the ape nodded, so be it");
 });
 
@@ -77,7 +77,7 @@ test("a blob that is broken into lines hides the whole text", () => {
   expect(withoutSecrets(`535 no: ${lines}`, [password])).toBe("…");
 });
 
-test("a secret at the end of what is searched does not stay in part", () => {
+test("a secret at the end of the searched text is not kept in part", () => {
   for (let before = 4_050; before < 4_100; before++) {
     const said = withoutSecrets(
       `${base64(password).repeat(90)} ${"x ".repeat(600)}`.slice(0, before) + password,
@@ -87,7 +87,7 @@ test("a secret at the end of what is searched does not stay in part", () => {
   }
 });
 
-test("the words of an address are its password, plain words are not", () => {
+test("opaque words of an address are its password, plain words are not", () => {
   const found = secretsOfAddress("https://host.example/api/webhooks/12345678/AbCdEf-01?key=s3cret%2Bkey&v=2");
   expect(found).toEqual(expect.arrayContaining(["12345678", "AbCdEf-01", "s3cret+key"]));
   expect(found).not.toContain("webhooks");

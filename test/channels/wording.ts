@@ -1,6 +1,11 @@
 /** Templates for tests of channels, compiled as the configuration's are. */
 import type { RenderOptions } from "../../src/channels/message.ts";
-import { type ChannelTemplates, type TemplateKind, type Texts, worded } from "../../src/channels/template.ts";
+import {
+  applyTemplates,
+  type ChannelTemplates,
+  type TemplateKind,
+  type Texts,
+} from "../../src/channels/template.ts";
 import type { Message } from "../../src/domain/delivery.ts";
 import { compileMessageTemplate } from "../../src/rules/index.ts";
 
@@ -32,13 +37,13 @@ function compiled(text: string, longest: number, timezone: string) {
   return template!;
 }
 
-/** As it is sealed with these templates; a fault fails the test. */
+/** The message finalized with these templates; a template error fails the test. */
 export function inWordsOf(
   message: Message,
   written: Parameters<typeof templatesOf>[0],
   options: RenderOptions = {},
 ): Message {
-  return worded(message, templatesOf(written, options.timezone), options, (detail) => {
+  return applyTemplates(message, templatesOf(written, options.timezone), options, (detail) => {
     throw new Error(detail);
   });
 }

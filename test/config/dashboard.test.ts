@@ -1,13 +1,13 @@
-/** The section of the status page: who may use it from where, and what is refused. */
+/** The section of the status page: accepted and refused settings. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { formatConfigProblem, formatConfigWarning, settingsFromText } from "../../src/daemon/settings.ts";
 import { hashPassword } from "../../src/web/access/password.ts";
-import { type Desk, desk, rest } from "./desk.ts";
+import { type ConfigFolder, configFolder, rest } from "./config-folder.ts";
 
 const fixture = (name: string) => readFileSync(new URL(`../web/fixtures/${name}`, import.meta.url), "utf8");
 
-function read(dashboard: string, at: Desk) {
+function read(dashboard: string, at: ConfigFolder) {
   return settingsFromText(`dashboard: ${dashboard}\n${rest}`, {
     file: "config.yaml",
     folder: at.path,
@@ -15,26 +15,26 @@ function read(dashboard: string, at: Desk) {
   });
 }
 
-function settings(dashboard: string, at: Desk) {
+function settings(dashboard: string, at: ConfigFolder) {
   const result = read(dashboard, at);
   if ("problems" in result) throw new Error(result.problems.map(formatConfigProblem).join("\n"));
   return { dashboard: result.settings.dashboard, warnings: result.warnings.map(formatConfigWarning) };
 }
 
-function problems(dashboard: string, at: Desk): readonly string[] {
+function problems(dashboard: string, at: ConfigFolder): readonly string[] {
   const result = read(dashboard, at);
   return "problems" in result ? result.problems.map(({ path, message }) => `${path}: ${message}`) : [];
 }
 
 /** Files of a certificate and its key. */
-function files(at: Desk, cert = "first", key = cert): string {
+function files(at: ConfigFolder, cert = "first", key = cert): string {
   at.write("page.crt", fixture(`${cert}-test-only.crt`));
   at.write("page.key", fixture(`${key}-test-only.key`));
   return "tls: { certFile: page.crt, keyFile: page.key }";
 }
 
 test("by default it is on loopback and needs a login", () => {
-  using at = desk();
+  using at = configFolder();
   const usual = {
     ...{ host: "127.0.0.1", port: 8787, login: "always", passwordHash: null, tls: null },
     ...{ behindProxy: false, allowedHosts: [] },
@@ -49,8 +49,8 @@ test("by default it is on loopback and needs a login", () => {
   expect(settings('{ listen: "off" }', at).dashboard).toBeNull();
 });
 
-test("login: never is taken on loopback, with a word about it", () => {
-  using at = desk();
+test("login: never is accepted on loopback, with a warning", () => {
+  using at = configFolder();
   const { dashboard, warnings } = settings("{ login: never }", at);
   expect(dashboard?.login).toBe("never");
   expect(warnings).toEqual([
@@ -62,7 +62,7 @@ test("login: never is taken on loopback, with a word about it", () => {
 
 describe("beyond loopback", () => {
   test("it is taken with TLS, or behind a proxy under a name", () => {
-    using at = desk();
+    using at = configFolder();
     const tls = files(at);
     const own = settings(`{ listen: "192.168.1.5:8787", ${tls} }`, at);
     expect(own.warnings).toEqual([]);
@@ -91,7 +91,7 @@ describe("beyond loopback", () => {
     ["{ allowedHosts: [https://a.b] }", /^dashboard\.allowedHosts\[0\]: expected the name of a host/],
     ['{ allowedHosts: ["a.b:80"] }', /without a port/],
   ])("%s is refused", (dashboard, told) => {
-    using at = desk();
+    using at = configFolder();
     expect(problems(dashboard.replace("TLS", files(at)), at)).toContainEqual(expect.stringMatching(told));
   });
 });
@@ -107,14 +107,14 @@ describe("a certificate", () => {
       /^dashboard\.tls\.key: is not the key of this certificate/,
     ],
   ])("%s is refused", (_name, file, text, told) => {
-    using at = desk();
+    using at = configFolder();
     const tls = files(at);
     at.write(file, text);
     expect(problems(`{ ${tls} }`, at)).toEqual([expect.stringMatching(told)]);
   });
 
   test("whose file is missing, or whose key others can read, is refused", () => {
-    using at = desk();
+    using at = configFolder();
     const tls = files(at);
     at.write("page.key", fixture("first-test-only.key"), 0o644);
     expect(problems(`{ ${tls} }`, at)).toEqual([
@@ -123,8 +123,8 @@ describe("a certificate", () => {
     expect(problems("{ tls: { certFile: none.crt, keyFile: none.key } }", at)).toHaveLength(2);
   });
 
-  test("that has ended is taken, with a warning: an expired one keeps no daemon from watching", () => {
-    using at = desk();
+  test("that has expired is accepted with a warning: it does not prevent monitoring", () => {
+    using at = configFolder();
     const tls = files(at, "ended", "first");
     expect(settings(`{ ${tls} }`, at).warnings).toEqual([
       expect.stringMatching(/the certificate (has ended|ends) on .*: renew it/),
@@ -134,7 +134,7 @@ describe("a certificate", () => {
 
 describe("a password's hash", () => {
   test("is taken as it is printed, from a file, too", async () => {
-    using at = desk();
+    using at = configFolder();
     const hash = await hashPassword("correct horse battery");
     expect(settings(`{ passwordHash: "${hash}" }`, at).dashboard?.passwordHash).toBe(hash);
     at.write("page-password", `${hash}\n`);
@@ -150,7 +150,7 @@ describe("a password's hash", () => {
     ["a cost that is no power of two", `scrypt$32767$8$3$${salt}$${hash}`],
     ["a hash that is cut", `scrypt$32768$8$3$${salt}$${hash.slice(5)}`],
   ])("with %s is refused, and not repeated", (_name, text) => {
-    using at = desk();
+    using at = configFolder();
     const told = problems(`{ passwordHash: "${text}" }`, at);
     expect(told).toEqual([
       expect.stringMatching(/^dashboard\.passwordHash: expected what perpwatch page password prints/),

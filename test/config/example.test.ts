@@ -1,11 +1,11 @@
-/** config.example.yaml is valid as it stands, with everything in it switched on, and says what the usual values are. */
+/** config.example.yaml is valid as it is and with every setting enabled, and states the defaults. */
 import fs from "node:fs";
 import { expect, test } from "vitest";
 import { type DaemonSettings, formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
-import { type Desk, desk, rest } from "./desk.ts";
+import { type ConfigFolder, configFolder, rest } from "./config-folder.ts";
 
 const example = fs.readFileSync(new URL("../../config.example.yaml", import.meta.url), "utf8");
-/** A setting that is switched off has no space after its #, a sentence has one. */
+/** A disabled setting has no space after its #, a sentence has one. */
 const switchedOn = example.replace(/^( *)#(?=[^ #\n])/gm, "$1");
 
 const env = {
@@ -23,14 +23,14 @@ const env = {
   HEARTBEAT_FAIL_URL: "https://hc.example.org/abc/fail",
 };
 
-function read(text: string, at: Desk): { settings: DaemonSettings; warnings: readonly unknown[] } {
+function read(text: string, at: ConfigFolder): { settings: DaemonSettings; warnings: readonly unknown[] } {
   const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env });
   if ("problems" in result) throw new Error(result.problems.map(formatConfigProblem).join("\n"));
   return result;
 }
 
 test("as it stands, it needs a key file and nothing else", () => {
-  using at = desk();
+  using at = configFolder();
   at.key("keys/main.json", 1);
   const { settings, warnings } = read(example, at);
   expect(warnings).toEqual([]);
@@ -38,8 +38,8 @@ test("as it stands, it needs a key file and nothing else", () => {
   expect(Object.keys(settings.channels)).toEqual(["here"]);
 });
 
-test("what it says is usual is usual", () => {
-  using at = desk();
+test("the stated defaults are the defaults", () => {
+  using at = configFolder();
   at.key("keys/main.json", 1);
   const usual = read(rest.replace(/^rules.*$/m, ""), at).settings;
   const { wallets, ruleSetText, ruleTexts, acknowledge, ...shown } = read(example, at).settings;
@@ -53,8 +53,8 @@ test("what it says is usual is usual", () => {
   expect(ruleTexts.files).toEqual(usual.ruleTexts.files);
 });
 
-test("with everything switched on, it is valid too", () => {
-  using at = desk();
+test("with everything enabled, it is valid too", () => {
+  using at = configFolder();
   at.key("keys/main.json", 1);
   at.key("keys/desk/a.json", 2);
   at.keystore("keystore.json", ["8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K"]);

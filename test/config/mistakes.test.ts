@@ -1,4 +1,4 @@
-/** Every mistake has its line, says what was found and what is allowed, and hides no other. */
+/** Every mistake is reported with its line, the value found and the allowed values, and hides no other. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import { describe, expect, test } from "vitest";
 import {
@@ -7,20 +7,20 @@ import {
   readSettings,
   settingsFromText,
 } from "../../src/daemon/settings.ts";
-import { authority, type Desk, desk, rest } from "./desk.ts";
+import { authority, type ConfigFolder, configFolder, rest } from "./config-folder.ts";
 
 const env = { HOME: "/nowhere", PORT: "587", WORD: "some", EMPTY: "" };
 
-function problems(text: string, at: Desk): readonly ConfigProblem[] {
+function problems(text: string, at: ConfigFolder): readonly ConfigProblem[] {
   const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env });
   return "problems" in result ? result.problems : [];
 }
 
-/** `line:column path: message`, and what may have been meant. */
+/** `line:column path: message`, and the suggestion. */
 const brief = ({ line, column, path, message, nearest }: ConfigProblem) =>
   `${line}:${column} ${path === "" ? "" : `${path}: `}${message}${nearest === null ? "" : ` ~ ${nearest}`}`;
 
-/** The rest follows in lines of its own; keys of it that a case brings itself are left out. */
+/** The other sections are appended; keys that a case contains are left out. */
 function completed(text: string): string {
   const own = new Set([...text.matchAll(/^(\w+):/gm)].map(([, key]) => key));
   const missing = rest.split("\n").filter((line) => !own.has(line.split(":")[0]));
@@ -356,7 +356,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   ["rules: .", ["1:8 rules: . is a folder: name its files, as in *.yaml"]],
   ["rules: shiped", ["1:8 rules: shiped does not exist (looked for FOLDER/shiped) ~ shipped"]],
   ["rules: shipped:margn", ["1:8 rules: no rule pack is called shipped:margn ~ shipped:margin"]],
-  // Rules that are named elsewhere, while other mistakes keep some of them from being read.
+  // References to rules, while other mistakes prevent some rules from being read.
   [
     "rules: [own.yaml, gone.yaml]\nruleOverrides: { Fur: { for: 5s }, Drawdown: { for: 5s } }\nrouting: { receivers: [here], routes: [{ match: { rule: [Fir, Drawdown, Far] }, receivers: [here] }] }",
     [
@@ -379,7 +379,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
 ];
 
 test.each(cases)("%s", (text, told) => {
-  using at = desk();
+  using at = configFolder();
   const told_ = told.map((line) => line.replaceAll("FOLDER", at.path));
   expect(problems(completed(text), at).map(brief)).toEqual(told_);
 });
@@ -391,7 +391,7 @@ describe("files that are no configuration", () => {
   };
 
   test("say what is wrong with them", async () => {
-    using at = desk();
+    using at = configFolder();
     const told: [name: string, content: string | Uint8Array, wrong: string][] = [
       ["empty.yaml", "", ": the file is empty: config.example.yaml shows what it may hold"],
       ["comments.yaml", "# nothing\n", ": the file is empty: config.example.yaml shows what it may hold"],
@@ -428,7 +428,7 @@ describe("files that are no configuration", () => {
   });
 
   test("a byte order mark and Windows' line ends do no harm", async () => {
-    using at = desk();
+    using at = configFolder();
     const text = `\uFEFF${completed("timezone: UTC").replaceAll("\n", "\r\n")}`;
     expect(await read(at.write("c.yaml", text))).toEqual(["none"]);
     const wrong = text.replace("UTC", "Nowhere");
@@ -448,11 +448,11 @@ describe("files that are no configuration", () => {
     ["lines", Array.from({ length: 400 }, (_, i) => `${" ".repeat(i)}a:`).join("\n")],
     ["sections", Array.from({ length: 3_000 }, (_, i) => `k${i}: 1`).join("\n")],
   ])("%s end in problems, and not in many", (_name, text) => {
-    using at = desk();
+    using at = configFolder();
     const found = problems(text, at);
     expect(found.length).toBeGreaterThan(0);
     expect(found.length).toBeLessThanOrEqual(100);
-    // What was left out is said.
+    // Omissions are reported.
     expect(found.some((one) => one.message.startsWith("more than 99 mistakes"))).toBe(found.length === 100);
   });
 });
@@ -460,7 +460,7 @@ describe("files that are no configuration", () => {
 test.each(["[", "]", "[] ", ": ", "- ", "! ", '""', "a:\n", "|\n"])(
   "a file full of %j is refused at once",
   (piece) => {
-    using at = desk();
+    using at = configFolder();
     const before = process.memoryUsage();
     const start = process.threadCpuUsage();
     const found = problems(`a: ${piece.repeat(1_000_000 / piece.length)}`, at);
@@ -473,7 +473,7 @@ test.each(["[", "]", "[] ", ": ", "- ", "! ", '""', "a:\n", "|\n"])(
 );
 
 test("a configuration of 1,500 wallets holds as much as it may", () => {
-  using at = desk();
+  using at = configFolder();
   const wallets = Array.from(
     { length: 1_500 },
     (_, index) => `  - { name: w${index}, authority: ${authority}, labels: { desk: alpha } }`,
@@ -482,8 +482,8 @@ test("a configuration of 1,500 wallets holds as much as it may", () => {
   expect(found.map(({ message }) => message).join("\n")).not.toMatch(/holds too much/);
 });
 
-test("what is wrong in all files is told together, the configuration first, each file from top to bottom", () => {
-  using at = desk();
+test("mistakes of all files are reported together, the configuration first, each file from top to bottom", () => {
+  using at = configFolder();
   at.write(
     "a.yaml",
     "rules:\n  - name: A\n    scope: market\n    when: market.markPrize > 1\n    severity: info\n    summary: a\n",
@@ -500,7 +500,7 @@ test("what is wrong in all files is told together, the configuration first, each
 });
 
 test("a mistake of a rule file shows its line; one of the configuration does not", () => {
-  using at = desk();
+  using at = configFolder();
   at.write(
     "own.yaml",
     "rules:\n  - name: A\n    scope: market\n    when: market.markPrize > 1\n    severity: info\n    summary: a\n",
@@ -515,7 +515,7 @@ test("a mistake of a rule file shows its line; one of the configuration does not
 });
 
 test("a digest's expression, time zone and receivers are looked at, each at its place", () => {
-  using at = desk();
+  using at = configFolder();
   const told = (digest: string) =>
     problems(completed(`digest: ${digest}`), at).map(({ path, message }) => `${path}: ${message}`);
   expect(told('{ cron: "61 0 8 * * *", receivers: [here] }')).toEqual([
@@ -529,7 +529,7 @@ test("a digest's expression, time zone and receivers are looked at, each at its 
 });
 
 test("routes and inhibitions may name every alert that perpwatch raises itself", () => {
-  using at = desk();
+  using at = configFolder();
   const own =
     "Blind, ExchangeUnreachable, RuleFailing, NotWatched, ChannelBroken, MessagesDropped, DrillFailed, InboxDiffers, UnknownNotification";
   const text = `routing:\n  receivers: [here]\n  routes: [{ match: { rule: [${own}] }, receivers: [here] }]\ninhibit: [{ source: { rule: NotWatched }, target: { rule: [${own}] } }]`;
@@ -545,7 +545,7 @@ test("routes and inhibitions may name every alert that perpwatch raises itself",
   }
 });
 
-test("of more names than anybody reads the one that may be meant is told, and how many more there are; each once", () => {
+test("of many names the suggestion and the number of others are shown, each once", () => {
   const names = Array.from({ length: 60 }, (_, i) => `name${i}`);
   const told = formatConfigProblem({
     ...{ file: "config.yaml", line: 1, column: 1, path: "", message: "m", source: "" },

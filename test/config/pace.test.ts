@@ -1,4 +1,4 @@
-/** Ages of data at the pace that the exchange's limits leave. */
+/** Maximum ages of data at the intervals that the exchange's limits permit. */
 import { describe, expect, test } from "vitest";
 import { Pace, rulesAtPace } from "../../src/daemon/settings/pace.ts";
 import { type DaemonSettings, settingsFromText } from "../../src/daemon/settings.ts";

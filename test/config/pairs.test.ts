@@ -1,7 +1,7 @@
 /** Declared hedges: each mistake is one message with its line, and hides no other. */
 import { describe, expect, test } from "vitest";
 import { settingsFromText } from "../../src/daemon/settings.ts";
-import { desk } from "./desk.ts";
+import { configFolder } from "./config-folder.ts";
 
 const wallets = `
 wallets:
@@ -12,7 +12,7 @@ rules: own.yaml
 `;
 
 function read(text: string, rules?: string) {
-  using at = desk();
+  using at = configFolder();
   if (rules !== undefined) at.write("own.yaml", rules);
   return settingsFromText(`${text}\n${wallets}`, { file: "config.yaml", folder: at.path, env: {} });
 }
@@ -109,7 +109,7 @@ describe("pairs", () => {
   ])("%s", (text, wanted) => expect(problems(text)).toEqual(wanted));
 
   test("a wallet cannot be called as books and pairs are", () => {
-    using at = desk();
+    using at = configFolder();
     const text = wallets.replace("name: main", "name: book");
     const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env: {} });
     expect("problems" in result && result.problems[0]!.message).toMatch(

@@ -1,9 +1,9 @@
-/** Rotas of a configuration: people who are channels, zones, calendars, each mistake at its place. */
+/** Rotas in a configuration: people, zones and calendars, and the place of each mistake. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { onDuty } from "../../src/channels/rota/plan.ts";
 import { settingsFromText } from "../../src/daemon/settings.ts";
-import { type Desk, desk, rest } from "./desk.ts";
+import { type ConfigFolder, configFolder, rest } from "./config-folder.ts";
 
 const page = readFileSync(new URL("../../docs/channels/rota.md", import.meta.url), "utf8");
 const calendar = /```ics\n(.*?)```/s.exec(page)![1]!;
@@ -14,10 +14,10 @@ const config = (oncall: string) =>
     /^channels:.*$/m,
     `channels:\n  anna: { type: console }\n  ben: { type: console }\n  oncall: { type: rota, ${oncall} }`,
   );
-const read = (oncall: string, at: Desk) =>
+const read = (oncall: string, at: ConfigFolder) =>
   settingsFromText(config(oncall), { file: "config.yaml", folder: at.path, env: {} });
 
-function problems(oncall: string, at: Desk): string[] {
+function problems(oncall: string, at: ConfigFolder): string[] {
   const result = read(oncall, at);
   if ("settings" in result) return [];
   return result.problems.map(({ file, line, path, message, nearest }) =>
@@ -26,7 +26,7 @@ function problems(oncall: string, at: Desk): string[] {
 }
 
 test("the calendar of the page names who is on duty, a week each", () => {
-  using at = desk();
+  using at = configFolder();
   at.write("oncall.ics", calendar);
   const result = read("people: [anna, ben], timezone: Europe/Berlin, calendar: ./oncall.ics", at);
   if ("problems" in result) throw new Error(result.problems.map(({ message }) => message).join("\n"));
@@ -51,12 +51,12 @@ test.each([
   ["people: [anna], calendar: ./none.ics", /channels\.oncall\.calendar.*none\.ics does not exist/],
   ["people: [anna], turn: 'Mon 09:00', templates: { title: x }", /templates.*channel of whoever is on duty/],
 ])("%s is a mistake at its place", (oncall, expected) => {
-  using at = desk();
+  using at = configFolder();
   expect(problems(oncall, at)).toEqual([expect.stringMatching(expected)]);
 });
 
-test("a mistake in a calendar is told with the line of its file", () => {
-  using at = desk();
+test("a mistake in a calendar is reported with the line of its file", () => {
+  using at = configFolder();
   at.write("oncall.ics", calendar.replace("SUMMARY:ben", "SUMMARY:zoe").replace("INTERVAL=2", "BYMONTH=2"));
   expect(problems("people: [anna, ben], timezone: Europe/Berlin, calendar: ./oncall.ics", at)).toEqual([
     "oncall.ics:9 | RRULE: BYMONTH is not understood",
@@ -65,7 +65,7 @@ test("a mistake in a calendar is told with the line of its file", () => {
 });
 
 test("a digest to a rota of which a person takes alerts alone is refused", () => {
-  using at = desk();
+  using at = configFolder();
   const text = config("people: [anna, ben], turn: 'Mon 09:00'");
   const key = "k".repeat(32);
   const problemsOf = (whole: string) => {

@@ -1,24 +1,24 @@
-/** Wherever a secret stands, and however wrong everything around it is, no text that comes out repeats it. */
+/** No output repeats a secret, wherever it is in the configuration and whatever mistakes surround it. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import { inspect } from "node:util";
 import { base58 } from "@scure/base";
 import { expect, test } from "vitest";
 import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { exampleSeed, leaks } from "../wallet/example.ts";
-import { type Desk, desk, rest } from "./desk.ts";
+import { type ConfigFolder, configFolder, rest } from "./config-folder.ts";
 
 const word = "correct-horse-battery";
 const key = base58.encode(exampleSeed);
 const env = { WORD: word, KEY: key };
 
-function output(text: string, at: Desk): string {
+function output(text: string, at: ConfigFolder): string {
   const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env });
   return "problems" in result
     ? `${result.problems.map(formatConfigProblem).join("\n")}\n${inspect(result, { depth: 9 })}`
     : `settings\n${JSON.stringify(result.warnings)}\n${inspect(result.settings.wallets)}${JSON.stringify(result.settings.wallets)}${result.settings.ruleSetText}`;
 }
 
-/** `@` is where the secret goes: itself, a variable that holds it, and in quotes. */
+/** `@` is replaced by the secret: as it is, as a variable, and in quotes. */
 const places = [
   "channels: { chat: { type: discord, token: @, channelId: 1 } }",
   "channels: { chat: { type: discord, token: [@], channelId: 1 } }",
@@ -34,7 +34,7 @@ const places = [
   "wallets: [{ name: x, secret: @, keyDir: x }]",
   "wallets: [{ name: x, secret: @@ }]",
   "wallets: [{ name: x, secret: @, login: x }]",
-  // An address may hold a password or a key wherever one stands, also where none belongs.
+  // A URL may contain a password or a key in any part, also where none belongs.
   "exchange: { baseUrl: https://h/@ }",
   "exchange: { baseUrl: https://h/v1?k=@ }",
   "exchange: { baseUrl: 'h://@' }",
@@ -42,7 +42,7 @@ const places = [
   "channels: { chat: { type: telegram, token: 1:x, chatId: 1, apiUrl: http://h/@ } }",
   "heartbeat: { url: http://h/@ }",
 ];
-/** Only what came from the environment is known to be secret here. */
+/** Only values of the environment are known to be secret here. */
 const elsewhere = [
   "timezone: @",
   "exchange: { baseUrl: https://@:@host/v1?@, requestsPerSecond: @ }",
@@ -79,7 +79,7 @@ const cases = [
 test.each(cases.map((text) => [text.replaceAll(word, "WORD").replaceAll(key, "KEY"), text]))(
   "%s",
   (_shown, text) => {
-    using at = desk();
+    using at = configFolder();
     const own = new Set([...text.matchAll(/^(\w+):/gm)].map(([, section]) => section));
     const missing = rest.split("\n").filter((line) => !own.has(line.split(":")[0]));
     const told = output(`${text}\n${missing.join("\n")}`, at);
@@ -90,14 +90,14 @@ test.each(cases.map((text) => [text.replaceAll(word, "WORD").replaceAll(key, "KE
 );
 
 test("a password in an address is not repeated", () => {
-  using at = desk();
+  using at = configFolder();
   const told = output(`exchange: { baseUrl: "https://me:${word}@exchange.example" }\n${rest}`, at);
   expect(told).toContain('may not hold a user name or password, found "https://…@exchange.example"');
   expect(leaks(told)).toEqual([]);
 });
 
-test("a key that swallowed its secret is not repeated", () => {
-  using at = desk();
+test("a key that contains its secret is not repeated", () => {
+  using at = configFolder();
   for (const text of [
     `channels: { chat: { type: discord, token:${word} } }${rest.replace(/^channels.*$/m, "")}`,
     `channels: { chat: { type: discord, "${key}": x } }${rest.replace(/^channels.*$/m, "")}`,

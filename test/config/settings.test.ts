@@ -1,4 +1,4 @@
-/** The result of a sound configuration: values, keys, rules, and warnings where something is odd. */
+/** The result of a valid configuration: values, keys, rules, and warnings. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import fs from "node:fs";
 import path from "node:path";
@@ -14,23 +14,23 @@ import {
 } from "../../src/daemon/settings.ts";
 import { defaultRetention } from "../../src/history/index.ts";
 import { exampleAddress, exampleSeed } from "../wallet/example.ts";
-import { authority, type Desk, desk, oneRule, rest } from "./desk.ts";
+import { authority, type ConfigFolder, configFolder, oneRule, rest } from "./config-folder.ts";
 
-function read(text: string, at: Desk, env: Environment = {}) {
+function read(text: string, at: ConfigFolder, env: Environment = {}) {
   const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env });
   if ("problems" in result) throw new Error(result.problems.map(formatConfigProblem).join("\n"));
   return result;
 }
 
-function told(text: string, at: Desk, env: Environment = {}): string[] {
+function told(text: string, at: ConfigFolder, env: Environment = {}): string[] {
   const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env });
   return "problems" in result ? result.problems.map(formatConfigProblem) : [];
 }
 
 const channels = "channels: { here: { type: console } }\nrules: own.yaml\n";
 
-test("what is left out has its usual value", () => {
-  using at = desk();
+test("omitted settings have their defaults", () => {
+  using at = configFolder();
   const { settings, warnings } = read(rest, at);
   expect(settings).toMatchObject({
     file: "config.yaml",
@@ -52,8 +52,8 @@ test("what is left out has its usual value", () => {
   expect(warnings).toEqual([]);
 });
 
-test("freshness is measured against the intervals that the ceiling leaves, not against those that were wished for", () => {
-  using at = desk();
+test("freshness is relative to the intervals that the ceiling permits, not to the configured ones", () => {
+  using at = configFolder();
   const rule = oneRule.replace("scope: market", "scope: trader").replace("market.markPrice", "trader.equity");
   at.write("own.yaml", rule);
   const accounts = Array.from({ length: 200 }, (_, i) => i).join(", ");
@@ -65,7 +65,7 @@ test("freshness is measured against the intervals that the ceiling leaves, not a
 });
 
 test("a section without content is as if it were not there", () => {
-  using at = desk();
+  using at = configFolder();
   expect(read(`${rest}remind:\nmention:\n  # critical: "@here"\nhistory:\n`, at).settings.mention).toEqual(
     {},
   );
@@ -73,7 +73,7 @@ test("a section without content is as if it were not there", () => {
 
 describe("wallets", () => {
   test("have limits by market, in place of all that others have under the name", () => {
-    using at = desk();
+    using at = configFolder();
     const text = `${channels}walletDefaults: { limits: { a: 1, b: { SOL: 2 } } }
 wallets:
   - { name: one, authority: ${authority}, limits: { a: { sol: 5, default: 0.5 } } }
@@ -89,7 +89,7 @@ wallets:
   });
 
   test("a key is that of the address beside it", () => {
-    using at = desk();
+    using at = configFolder();
     const first = at.key("first.json", 1);
     const of = (address: string) =>
       `${channels}wallets: [{ name: a, keyFile: first.json, address: ${address} }]`;
@@ -102,7 +102,7 @@ wallets:
   });
 
   test("have keys from files, folders, text and the environment, or none", () => {
-    using at = desk();
+    using at = configFolder();
     const first = at.key("first.json", 1);
     const second = at.key("desk/second.json", 2);
     const third = at.key("desk/third.key", 3);
@@ -141,8 +141,8 @@ wallets:
     ]);
   });
 
-  test("with unusable key files are told with the file and the fix", () => {
-    using at = desk();
+  test("with unusable key files are reported with the file and the fix", () => {
+    using at = configFolder();
     at.key("open.json", 1);
     fs.chmodSync(at.file("open.json"), 0o644);
     at.write("short.json", "[1,2,3]");
@@ -176,7 +176,7 @@ wallets:
 
 describe("values", () => {
   test("from the environment take the kind that is wanted, also between braces", () => {
-    using at = desk();
+    using at = configFolder();
     const { settings } = read(
       `${rest.replace(/^channels.*$/m, "")}
 exchange: { baseUrl: "http://127.0.0.1:\${PORT}", requestsPerSecond: \${RATE} }
@@ -197,7 +197,7 @@ channels: { chat: { type: discord, token: \${TOKEN}, channelId: \${ID} }, mail: 
   });
 
   test("are never parsed as YAML when they come from the environment", () => {
-    using at = desk();
+    using at = configFolder();
     const value = 'a: b # c\n"{[';
     const { settings } = read(`${rest.replace("watched,", "watched, labels: { note: ${NOTE} },")}`, at, {
       NOTE: value,
@@ -206,7 +206,7 @@ channels: { chat: { type: discord, token: \${TOKEN}, channelId: \${ID} }, mail: 
   });
 
   test("numbers where a text is wanted are taken as they were written", () => {
-    using at = desk();
+    using at = configFolder();
     const text = `${rest.replace(/^channels.*$/m, "")}channels:
   chat: { type: discord, token: ${"1".repeat(24)}, channelId: 123456789012345678 }
   mail: { type: email, from: a@b, to: [a@b], smtp: { host: h, user: 007, password: 0.10 } }
@@ -218,7 +218,7 @@ channels: { chat: { type: discord, token: \${TOKEN}, channelId: \${ID} }, mail: 
   });
 
   test("may stand in files of their own, which have to be private", () => {
-    using at = desk();
+    using at = configFolder();
     at.write("token", `${"t".repeat(30)}\n`);
     at.write("ca.pem", "PEM", 0o644);
     at.write("password", "open sesame");
@@ -250,8 +250,8 @@ channels: { chat: { type: discord, token: \${TOKEN}, channelId: \${ID} }, mail: 
 describe("rules", () => {
   const withRules = (rules: string) => `${rest.replace(/^rules.*$/m, "")}${rules}\n`;
 
-  test("come from the packs that ship when nothing is said", () => {
-    using at = desk();
+  test("come from the included packs by default", () => {
+    using at = configFolder();
     const all = read(withRules(""), at).settings;
     const packs = fs
       .readdirSync(path.join(import.meta.dirname, "../../rules"))
@@ -265,7 +265,7 @@ describe("rules", () => {
   });
 
   test("come from files of one's own by patterns, each file once", () => {
-    using at = desk();
+    using at = configFolder();
     at.write("r/b.yaml", oneRule.replace("Far", "B"));
     at.write("r/a.yaml", oneRule.replace("Far", "A"));
     at.write("r/x [1].yaml", oneRule.replace("Far", "X"));
@@ -277,7 +277,7 @@ describe("rules", () => {
   });
 
   test("and overrides are one text, that tells sets apart", () => {
-    using at = desk();
+    using at = configFolder();
     const text = (more: string) => read(`${rest}${more}`, at, { FOR: "17s" }).settings.ruleSetText;
     expect(text("")).toBe(text("timezone: UTC"));
     expect(text("ruleOverrides: { Far: { for: 3s } }")).not.toBe(text(""));
@@ -287,8 +287,8 @@ describe("rules", () => {
   });
 });
 
-test("an address that is a secret and leaves this machine by http is warned of, and not shown", () => {
-  using at = desk();
+test("a secret address that is sent over http to another machine causes a warning, and is not shown", () => {
+  using at = configFolder();
   const warnings = (channel: string, more = "") =>
     read(`${rest.replace("here: { type: console }", `here: ${channel}`)}${more}`, at).warnings.map(
       formatConfigWarning,
@@ -318,8 +318,8 @@ test("an address that is a secret and leaves this machine by http is warned of, 
   expect(warnings("{ type: console }", 'heartbeat: { url: "https://up.lan/x" }\n')).toEqual([]);
 });
 
-test("what is odd but no mistake is warned of", () => {
-  using at = desk();
+test("rarely intended settings cause a warning", () => {
+  using at = configFolder();
   const text = `${rest.replace("here: { type: console }", "here: { type: console }, spare: { type: console }, anna: { type: console }, duty: { type: rota, people: [anna, here], turn: Mon 09:00 }, idle: { type: rota, people: [anna, here], turn: Mon 09:00 }")}
 routing:
   receivers: [here]
@@ -340,27 +340,27 @@ acknowledge: { types: { order_filed: always } }
 });
 
 test("a file is read from where it is, with its paths relative to it", async () => {
-  using at = desk();
+  using at = configFolder();
   const result = await readSettings(at.write("config.yaml", rest), {});
   expect(result).toMatchObject({ settings: { folder: at.path, ruleFiles: [at.file("own.yaml")] } });
 });
 
 /** A keypair as JSON text, from a seed of one repeated byte. */
 function keypairText(fill: number): string {
-  using at = desk();
+  using at = configFolder();
   at.key("k.json", fill);
   return fs.readFileSync(at.file("k.json"), "utf8").trim();
 }
 
 test("the example wallet is the example's", () => {
-  using at = desk();
+  using at = configFolder();
   const secret = base58.encode(exampleSeed);
   const { settings } = read(`${channels}wallets: [{ name: x, secret: ${secret} }]`, at);
   expect(settings.wallets[0]?.authority).toBe(exampleAddress);
 });
 
 test("a wallet of the keystore signs in by its address, and the keystore has to have it", () => {
-  using at = desk();
+  using at = configFolder();
   const line = `wallets: [{ name: x, keystore: ${authority} }]`;
   const problemsOf = (text: string) => {
     const result = settingsFromText(`${channels}${text}`, { file: "config.yaml", folder: at.path, env: {} });
@@ -375,7 +375,7 @@ test("a wallet of the keystore signs in by its address, and the keystore has to 
   ]);
   at.keystore("keystore.json", [authority]);
   expect(problemsOf(line)).toMatchObject([{ authority, keptIn: "keystore", login: "message" }]);
-  // A signer that runs on its own looks at its keystore itself.
+  // A separate signer reads its keystore itself.
   expect(problemsOf(`${line}\nsigner: { socket: ./s, keystore: ./none.json }`)).toMatchObject([
     { authority },
   ]);

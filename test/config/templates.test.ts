@@ -1,26 +1,26 @@
-/** Templates of channels: read with the configuration, each mistake at its place. */
+/** Templates of channels: read with the configuration; each mistake is reported at its place. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import { expect, test } from "vitest";
 import { appliedKeys } from "../../src/cli/reload-text.ts";
 import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
-import { type Desk, desk, rest } from "./desk.ts";
+import { type ConfigFolder, configFolder, rest } from "./config-folder.ts";
 
 const env = { HOME: "/nowhere", HELD: "secret-word {{ alert.secretword }}", GOOD: "{{ alert.rule }}" };
 const others = rest.split("\n").filter((line) => !line.startsWith("channels:"));
 
-function read(at: Desk, channels: string) {
+function read(at: ConfigFolder, channels: string) {
   const text = `channels:\n${channels}${others.join("\n")}`;
   return settingsFromText(text, { file: "config.yaml", folder: at.path, env });
 }
 
-function good(at: Desk, channels: string) {
+function good(at: ConfigFolder, channels: string) {
   const result = read(at, channels);
   if ("problems" in result) throw new Error(result.problems.map(formatConfigProblem).join("\n"));
   return result.settings;
 }
 
-test("every mistake is told at once, with line and column, and what may have been meant", () => {
-  using at = desk();
+test("every mistake is reported at once, with line, column and a suggestion", () => {
+  using at = configFolder();
   const result = read(
     at,
     `  here:
@@ -64,8 +64,8 @@ test("every mistake is told at once, with line and column, and what may have bee
   ]);
 });
 
-test("what is written is what is said, by channel; the channel itself is the same without it", () => {
-  using at = desk();
+test("a template applies to its channel; the channel itself is the same without it", () => {
+  using at = configFolder();
   const plain = good(at, "  here: { type: console }\n  chat: { type: console }\n");
   const own = good(
     at,
@@ -96,7 +96,7 @@ test("what is written is what is said, by channel; the channel itself is the sam
 });
 
 test("nothing that came from the environment is repeated", () => {
-  using at = desk();
+  using at = configFolder();
   const result = read(at, '  here: { type: console, templates: { title: "${HELD}" } }\n');
   const told = "problems" in result ? result.problems : [];
   expect(told.map(({ message, nearest, allowed }) => [message, nearest, allowed])).toEqual([

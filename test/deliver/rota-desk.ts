@@ -1,5 +1,5 @@
 /** A rota of three people, each with a channel of their own over HTTP. */
-import { createRota, onDutyWhenSealed } from "../../src/channels/rota/channel.ts";
+import { createRota, withOnDuty } from "../../src/channels/rota/channel.ts";
 import { planOf } from "../../src/channels/rota/plan.ts";
 import { rotaSettings } from "../../src/channels/rota/settings.ts";
 import type { OutboxOptions } from "../../src/deliver/index.ts";
@@ -35,8 +35,8 @@ export async function desk(startsAt: string, settings: Desk = {}): Promise<RotaR
   const oncall = createRota("oncall", names, { clock, plan: () => plan, people });
   const options: Partial<OutboxOptions> = {
     channels: new Map([...people, ["oncall", oncall]]),
-    word: (message: Parameters<typeof onDutyWhenSealed>[0]) =>
-      onDutyWhenSealed(message, message.receiver === "oncall" ? plan : undefined),
+    word: (message: Parameters<typeof withOnDuty>[0]) =>
+      withOnDuty(message, message.receiver === "oncall" ? plan : undefined),
   };
   await one.restart(options);
   const { restart, [Symbol.asyncDispose]: close } = one;

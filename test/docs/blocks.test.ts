@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
 import { desk, run } from "../cli/run.ts";
-import { authority, desk as configDesk, oneRule } from "../config/desk.ts";
+import { authority, configFolder, oneRule } from "../config/config-folder.ts";
 import { startProgram } from "../support/program.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
@@ -124,7 +124,7 @@ const usual: Readonly<Record<string, string>> = {
 
 describe("settings are taken as they stand", () => {
   test.each(settingsBlocks.map((block) => [block.name, block.text] as const))("%s", (_, text) => {
-    using at = configDesk();
+    using at = configFolder();
     at.write("own.yaml", oneRule);
     at.key("keys/main.json", 1);
     at.keystore("keystore.json", [authority]);

@@ -7,7 +7,7 @@ import { printers, templatesMarkdown } from "../../src/cli/channels/reference.ts
 import { sampleFacts } from "../../src/cli/channels/sample.ts";
 import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
 import { compileMessageTemplate, functionRows, messageVocabulary } from "../../src/rules/index.ts";
-import { desk, rest } from "../config/desk.ts";
+import { configFolder, rest } from "../config/config-folder.ts";
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
 const written = read("docs/templates.md");
@@ -37,7 +37,7 @@ describe.each(["docs/templates.md", "README.md"])("examples in %s", (page) => {
 
   test("are valid as they stand", () => {
     expect(examples.length).toBeGreaterThan(0);
-    using at = desk();
+    using at = configFolder();
     at.write("discord.url", `https://discord.com/api/webhooks/123456789012345678/${"w".repeat(20)}`);
     for (const text of examples) {
       const whole = text + rest.replace(/^channels.*$/m, "");

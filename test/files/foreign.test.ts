@@ -1,4 +1,4 @@
-/** Files that are read: by whom they could be changed, and kinds of files that are none to read. */
+/** Files that are read: who could change them, and file types that are refused. */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -56,7 +56,7 @@ describe("a file to read", () => {
     expect(readTextFile(file, limits)).toMatchObject({ text: "a: 1\n" });
   });
 
-  test("by a link is judged where it leads", () => {
+  test("by a link is checked at its target", () => {
     using place = desk();
     const file = write(place, "open/c.yaml", "a: 1\n");
     const link = path.join(place.folder, "link.yaml");
@@ -80,7 +80,7 @@ describe("a file to read", () => {
     expect(readTextFile(file, limits)).toEqual({ wrong: expect.stringContaining(text) });
   });
 
-  test("is no named pipe, and one that nobody writes holds nothing up", () => {
+  test("is not a named pipe, and one without a writer does not block", () => {
     using place = desk();
     const pipe = path.join(place.folder, "pipe");
     expect(spawnSync("mkfifo", ["-m", "600", pipe]).status).toBe(0);

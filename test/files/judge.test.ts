@@ -1,4 +1,4 @@
-/** Owner and mode: who else could change a file, swap it in its folder, or read the secret in it. */
+/** Owner and mode: who else could change a file, replace it in its folder, or read its secret. */
 import { describe, expect, test } from "vitest";
 import {
   type AccountTexts,

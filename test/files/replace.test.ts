@@ -1,11 +1,11 @@
-/** Files that are replaced as a whole, also beside what a killed process left. */
+/** Files that are replaced atomically, also if a killed process left a temporary file. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { replaceFile } from "../../src/files/replace.ts";
 
-test("what a killed process of the same number left is no hindrance", () => {
+test("the temporary file of a killed process with the same id does not matter", () => {
   const folder = mkdtempSync(path.join(tmpdir(), "perpwatch-"));
   try {
     const file = path.join(folder, "login-forms.json");

@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import { expect, test } from "vitest";
 import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";
-import { desk, rest } from "../config/desk.ts";
+import { configFolder, rest } from "../config/config-folder.ts";
 
 function read(text: string, env: Record<string, string> = {}) {
-  using at = desk();
+  using at = configFolder();
   at.write("rpc-url", "https://rpc.example/v2/key-in-a-file\n");
   const result = settingsFromText(`${rest}${text}`, { file: "config.yaml", folder: at.path, env });
   return "problems" in result ? result.problems.map(formatConfigProblem) : result.settings.ledger;

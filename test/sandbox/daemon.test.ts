@@ -151,7 +151,7 @@ test("the signer opens its keystore and signs a login for who asks at its socket
   await signer.line((line) => line.includes("holds 1 key, listens at"));
   const client = new SignerClient({
     clock: systemClock(),
-    readWithinMs: 30_000,
+    readTimeoutMs: 30_000,
     connect: async () => {
       const stream = connect(path.join(folder, "state", "signer.sock"));
       await once(stream, "connect");

@@ -1,4 +1,4 @@
-/** Acts of a signer: each is signed as asked, or refused whole, whatever its asker says about it. */
+/** Acts of a signer: each is signed as requested or refused, whatever its client states. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -59,7 +59,7 @@ const loginAct = (more: object = {}): SigningAct =>
   ({ kind: "login text", text: text(), nonceId: "n-1", nowMs, ...more }) as SigningAct;
 
 describe("a login text", () => {
-  test("is signed as it stands, and noted with its hash", async () => {
+  test("is signed unchanged, and recorded with its hash", async () => {
     const { made, entries } = signer();
     const signature = base58.decode(await made.sign(loginAct()));
     expect(verifyBytes(base58.decode(wallet.address), new TextEncoder().encode(text()), signature)).toBe(
@@ -75,7 +75,7 @@ describe("a login text", () => {
     ]);
   });
 
-  test("of another form is refused, and noted with the reason", async () => {
+  test("of another form is refused, and recorded with the reason", async () => {
     const { made, entries } = signer();
     await made.sign(loginAct());
     const refused = await made
@@ -109,7 +109,7 @@ describe("a login text", () => {
     ["of tomorrow", 86_400_000],
     ["that is over for 21 min", -21 * 60_000],
     ["that begins in 21 min", 21 * 60_000],
-  ])("%s is not signed, whatever time its asker says it is", async (_when, awayMs) => {
+  ])("%s is not signed, whatever time its client states", async (_when, awayMs) => {
     const { made, entries } = signer(wallet, nowMs);
     const dated = `${text()}\nissued:${new Date(nowMs + awayMs).toISOString()}`;
     for (let toldMs = nowMs - 2 * 86_400_000; toldMs <= nowMs + 2 * 86_400_000; toldMs += 60_000)
@@ -184,7 +184,7 @@ describe.each([
 ] as const)("an %s", (_, act, allowed) => {
   const sign = (wire: string, key = wallet) => signer(key).made.sign({ ...act(), wire } as SigningAct);
 
-  test("is signed by those who have to, one after the other", async () => {
+  test("is signed by the required signers, one after the other", async () => {
     const once = await sign(wireOf(allowed));
     expect(missingSigners(readTransaction(once))).toContain(payer.address);
     const twice = readTransaction(await sign(once, payer));
@@ -258,7 +258,7 @@ describe.each([
   });
 });
 
-test("a transaction is noted with the hash of its message, as the ledger has it, whoever has signed before", async () => {
+test("a transaction is recorded with the hash of its message, as on the ledger, with any earlier signatures", async () => {
   const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
   const allowed = allowedOnboarding(onboarding());
   const wire = wireOf(allowed);
@@ -271,7 +271,7 @@ test("a transaction is noted with the hash of its message, as the ledger has it,
     sha256(message),
     sha256(message),
   ]);
-  // As README has it recomputed from the chain's bytes.
+  // As README recomputes it from the chain's bytes.
   const recipe = /base64 -d \| tail -c \+\S+ \| sha256sum/.exec(
     readFileSync(path.join(import.meta.dirname, "../../README.md"), "utf8"),
   )![0];
@@ -294,7 +294,7 @@ test.each(["", "AAAA", "not base64", Buffer.alloc(66, 255).toString("base64")])(
   },
 );
 
-test("an error that nobody expects is no refusal, and is noted as what it is", async () => {
+test("an unexpected error is not a refusal, and is recorded as a failure", async () => {
   const entries: SignatureEntry[] = [];
   const broken = { check: () => Promise.reject(new TypeError("a bug")) } as unknown as LoginForms;
   const made = localSigner(wallet, { forms: broken, onSignature: (entry) => void entries.push(entry) });
@@ -347,7 +347,7 @@ test.each<[string, SigningAct]>([
   await expect(signer().made.sign(act)).rejects.toThrow(/which is the wallet's own/);
 });
 
-test("no wallet pays for a stranger, nor stands where the exchange's onboarder does", async () => {
+test("no wallet pays for an unrelated authority, nor acts as the exchange's onboarder", async () => {
   const forms = new LoginForms({
     store: memoryForms(),
     baseUrl: "https://perp-api.phoenix.trade",
@@ -369,7 +369,7 @@ test("no wallet pays for a stranger, nor stands where the exchange's onboarder d
   await expect(own.sign(act)).rejects.toThrow(/has no part in what/);
 });
 
-test("a wallet signs in in its own way alone", async () => {
+test("a wallet signs in by its configured method only", async () => {
   const forms = new LoginForms({
     store: memoryForms(),
     baseUrl: "https://perp-api.phoenix.trade",

@@ -1,4 +1,4 @@
-/** Signer and asker over real sockets: what is answered, what ends the connection, and how the asker comes back. */
+/** Signer and client over real sockets: replies, reasons to close the connection, and reconnection. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -7,7 +7,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { SignerClient } from "../../src/signer/client.ts";
-import { room } from "../../src/signer/connection-limit.ts";
+import { connectionLimit } from "../../src/signer/connection-limit.ts";
 import { answeredKeys, type KeyAnswer, localKeys, recorded, reference } from "../../src/signer/keys.ts";
 import { signingPace } from "../../src/signer/pace.ts";
 import { type KeyHolder, serve } from "../../src/signer/serve.ts";
@@ -75,7 +75,7 @@ function asker(mayBeOlder = false) {
   const client = new SignerClient({
     clock,
     onOlder: (what) => older.push(what),
-    readWithinMs: 30_000,
+    readTimeoutMs: 30_000,
     mayBeOlder,
     connect: async () => {
       const stream = connect(place);
@@ -114,7 +114,7 @@ test("many at once are answered, each its own", async () => {
   client.close();
 });
 
-test("what is refused and what is not there are told apart", async () => {
+test("refusals and unavailable keys are distinguished", async () => {
   const { client } = asker();
   const signer = client.signerOf(key.address);
   await signer.sign(login);
@@ -128,7 +128,7 @@ test("what is refused and what is not there are told apart", async () => {
   });
   const other = testKey("other").address;
   await expect(client.signerOf(other).sign(login)).rejects.toThrow(SignerUnavailable);
-  // One wallet that cannot be signed for is a trouble also while others can, and while the signer answers.
+  // A wallet that cannot sign is a trouble even if others can and the signer answers.
   await signer.sign(login);
   await client.load();
   expect(client.trouble).toBe(`the signer has no key of ${other}`);
@@ -146,7 +146,7 @@ test("a closed keystore is a trouble until it is open", async () => {
   client.close();
 });
 
-test("an asker whose signer ended is told so, and is back by itself when the signer is", async () => {
+test("a client whose signer ended reports it, and reconnects by itself", async () => {
   const { client, clock, troubles, nextTrouble } = asker();
   const signer = client.signerOf(key.address);
   await signer.sign(login);
@@ -194,7 +194,7 @@ test("requests under way end with the connection", async () => {
   client.close();
 });
 
-test("a signer that does not answer keeps nobody waiting", async () => {
+test("a signer that does not answer times out", async () => {
   holder = { ...holder, signerOf: () => new Promise(() => {}) };
   const { client, clock } = asker();
   await client.load();
@@ -256,12 +256,12 @@ test("a configuration that is not loaded is no trouble, a signer that has none i
   client.close();
 });
 
-/** A signer with room for 16, as one that runs on its own, and what opens a connection to it. */
+/** A signer with the connection limit of a separate signer, and a function that opens a connection to it. */
 async function crowd() {
   server.close();
   await once(server, "close");
   const clock = new FakeClock("2026-03-01T12:00:00Z");
-  const admit = room(() => clock.elapsedMs());
+  const admit = connectionLimit(() => clock.elapsedMs());
   server = createServer((stream) => {
     askers.add(stream);
     const onRequest = admit(stream);
@@ -287,25 +287,25 @@ async function crowd() {
   return { clock, open, ask };
 }
 
-test("connections that say nothing make place, the one that asked longest ago last", async () => {
+test("silent connections are replaced, the one with the oldest request last", async () => {
   const { clock, open, ask } = await crowd();
   const daemon = await open();
   expect(await ask(daemon)).toBe("answered");
   const silent: Socket[] = [];
   for (let n = 0; n < 15; n++) silent.push(await open());
-  // Too new to be sent away: there is no room.
+  // Too recent to be closed: the limit is reached.
   expect(await ask(await open())).toBe("closed");
   await clock.advance(3_000);
   const gone = once(silent[0]!, "close");
   expect(await ask(await open())).toBe("answered");
   await gone;
   for (let n = 0; n < 14; n++) expect(await ask(await open())).toBe("answered");
-  // Whoever has asked is left alone for longer.
+  // A connection with a request may be idle for longer.
   expect(await ask(await open())).toBe("closed");
   expect(await ask(daemon)).toBe("answered");
 });
 
-test("for an asker that reads nothing replies are not made without end", async () => {
+test("for a client that reads nothing the replies are limited", async () => {
   let made = 0;
   holder = {
     ...holder,
@@ -323,12 +323,12 @@ test("for an asker that reads nothing replies are not made without end", async (
   const closed = once(served as Socket, "close");
   const requests = (count: number) =>
     Array.from({ length: count }, (_, id) => lineOf({ id, do: "load" })).join("");
-  // So many may wait; were they answered, the next ones might, too.
+  // The maximum that may wait; if they were answered, further ones might be accepted.
   stream.write(requests(200));
   await vi.waitFor(() => expect(made).toBeGreaterThan(1));
   stream.write(requests(150));
   await closed;
-  // As much as the system takes between two sockets, and a reply more.
+  // The capacity of the system's buffers between two sockets, plus one reply.
   expect(made).toBeLessThan(150);
   stream.resume();
   await over;
@@ -349,7 +349,7 @@ test("a request that only another version knows is answered, and the connection 
   stream.destroy();
 });
 
-test("a signer of an older version is told as one, asked as it knows it, and a trouble only where it ends an act", async () => {
+test("an older signer is reported as such, gets requests that it knows, and is a trouble only if it refuses an act", async () => {
   await ended();
   const asked: string[] = [];
   let isKnown = true;
@@ -385,7 +385,7 @@ test("a signer of an older version is told as one, asked as it knows it, and a t
   client.close();
 });
 
-test("an asker that is closed asks nobody any more", async () => {
+test("a closed client sends no requests", async () => {
   const { client, troubles } = asker();
   await client.load();
   client.close();
@@ -419,7 +419,7 @@ describe("the signer ends a connection", () => {
     expect(answered).toBe("");
   });
 
-  test("that asks more than anybody needs without waiting", async () => {
+  test("that sends too many requests without waiting", async () => {
     holder = { ...holder, read: () => new Promise(() => {}) };
     const stream = connect(place);
     stream.on("error", () => {});
@@ -448,7 +448,7 @@ test.each<[string, string]>([
   client.close();
 });
 
-test("a wallet signs no more often than anybody needs, and other wallets as before", () => {
+test("the signature rate of a wallet is limited, and other wallets are not affected", () => {
   let nowMs = 0;
   const may = signingPace(() => nowMs);
   const asked = (times: number, of = "a") =>
@@ -460,7 +460,7 @@ test("a wallet signs no more often than anybody needs, and other wallets as befo
   expect(asked(200)).toBe(60);
 });
 
-test("keys are found by the name that the configuration gives them, and what went wrong is told as it was", () => {
+test("keys are found by their reference in the configuration, and failures are reported unchanged", () => {
   const answers: KeyAnswer[] = [];
   const own = recorded(localKeys({ forms: testForms() }), (answer) => void answers.push(answer));
   const secret = key.withKeypair((pair) => JSON.stringify([...pair]));

@@ -1,4 +1,4 @@
-/** The signature log goes into a file of its own alone. */
+/** The signature log is written to its own file only. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const file = () => path.join(folder, "signatures.log");
 
-test("a line for each, for the owner alone", () => {
+test("a line for each, readable by the owner only", () => {
   note(entry);
   note({ ...entry, refused: "no" });
   const lines = readFileSync(file(), "utf8").trim().split("\n");

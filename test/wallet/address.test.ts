@@ -56,7 +56,7 @@ test.each([
   expect(isOnCurve(littleEndian(y))).toBe(expected);
   const negative = littleEndian(y);
   negative[31]! |= 0x80;
-  // The highest bit is the sign of x and no part of y.
+  // The highest bit is the sign of x and not part of y.
   expect(isOnCurve(negative)).toBe(expected);
 });
 

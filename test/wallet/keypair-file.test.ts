@@ -35,7 +35,7 @@ function refusal(run: () => unknown): string {
   throw new Error("nothing was refused");
 }
 
-test("a key file that its owner alone can read is read", () => {
+test("a key file that only its owner can read is read", () => {
   expect(readKeyFile(written(JSON.stringify(examplePair))).address).toBe(exampleAddress);
   expect(readKeyFile(written(`${base58.encode(exampleSeed)}\n`, 0o400)).address).toBe(exampleAddress);
 });
@@ -47,7 +47,7 @@ test.each([0o604, 0o644, 0o602, 0o666])("mode %o is refused with the fix", (mode
   expect(readKeyFile(file).address).toBe(exampleAddress);
 });
 
-test("what is wrong in a file is told with its path", () => {
+test("a mistake in a file is reported with its path", () => {
   const short = written(JSON.stringify(examplePair.slice(2)));
   expect(refusal(() => readKeyFile(short))).toBe(`${short}: a JSON keypair has 64 numbers, this one 62`);
   expect(refusal(() => readKeyFile(join(folder, "absent")))).toContain("does not exist");
@@ -55,7 +55,7 @@ test("what is wrong in a file is told with its path", () => {
   expect(refusal(() => readKeyFile(written(" ".repeat(5000))))).toContain("too large");
 });
 
-test("a new key file is its owner's alone, reads back, and is never overwritten", () => {
+test("a new key file is its owner's only, reads back, and is never overwritten", () => {
   const file = path();
   const key = newKeypairFile(file);
   expect(statSync(file).mode & 0o777).toBe(0o600);

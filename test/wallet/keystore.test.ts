@@ -1,4 +1,4 @@
-/** The keystore: what it seals it opens again, for its passphrase alone. */
+/** The keystore: it can be opened with its passphrase only. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -14,7 +14,7 @@ import {
 import { readKeystore, writeKeystore } from "../../src/wallet/keystore-file.ts";
 import { BadKey, WalletKey } from "../../src/wallet/wallet-key.ts";
 
-/** Quick: the cost is the same arithmetic whatever its size. */
+/** A low cost; the algorithm is the same. */
 const cost = { N: 1_024, r: 8, p: 1 };
 const keys = [61, 62, 63].map((byte) => WalletKey.fromSeed(new Uint8Array(32).fill(byte)));
 const passphrase = "correct horse battery staple";
@@ -28,7 +28,7 @@ test("keys come out in their order, and each signs as before", () => {
   expect(opened[1]!.signText("x")).toBe(keys[1]!.signText("x"));
 });
 
-test("the usual cost is 128 MiB of scrypt", () => {
+test("the default cost is 128 MiB of scrypt", () => {
   const one = sealKeystore([], passphrase);
   expect(one.kdf).toMatchObject({ name: "scrypt", N: 131_072, r: 8, p: 1 });
   expect(openKeystore(one, passphrase)).toEqual([]);
@@ -106,7 +106,7 @@ test("the same wallet twice, and more than fit, are refused", () => {
   expect(() => sealKeystore([...keys, keys[0]!], passphrase, cost)).toThrow(/has this wallet already/);
 });
 
-test("the file is its owner's alone, and replaced as a whole", () => {
+test("the file is its owner's only, and replaced atomically", () => {
   const file = path.join(folder, "keystore.json");
   expect(readKeystore(file)).toBeNull();
   writeKeystore(file, sealed);
@@ -115,12 +115,12 @@ test("the file is its owner's alone, and replaced as a whole", () => {
   chmodSync(file, 0o644);
   expect(() => readKeystore(file)).toThrow(/mode 0644.*Fix: chmod 600/);
   chmodSync(file, 0o600);
-  // A folder that cannot take a draft leaves the old file as it is.
+  // If the folder cannot hold a temporary file, the old file is kept.
   expect(() => writeKeystore(path.join(file, "x"), sealed)).toThrow(BadKey);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(sealed);
 });
 
-test("what is no keystore is named, not quoted", () => {
+test("an invalid keystore is reported, not quoted", () => {
   const secret = "hunter2 ".repeat(40);
   const file = path.join(folder, "secret");
   writeFileSync(file, secret, { mode: 0o600 });

@@ -32,7 +32,7 @@ const instruction: LedgerInstruction = {
 const assembled = () =>
   assembleTransaction({ feePayer: payer.address, blockhash, instructions: [instruction] });
 
-test("what was put together is taken apart again, and signed by whoever has to", () => {
+test("an assembled transaction is parsed again, and signed by the required signers", () => {
   const unsigned = assembled();
   expect(unsigned).toMatchObject({ version: 0, feePayer: payer.address, blockhash });
   expect(unsigned.instructions).toEqual([instruction]);
@@ -66,7 +66,7 @@ test("a legacy transaction made elsewhere is read", () => {
   expect(brokenSignatures(read)).toEqual([]);
 });
 
-test("no bytes pass for a transaction that they are not", () => {
+test("invalid bytes are not accepted as a transaction", () => {
   const bytes = Buffer.from(signTransaction(signTransaction(assembled(), payer), other).wire, "base64");
   for (const wire of ["", "***", "AQID", bytes.toString("base64url")])
     expect(() => readTransaction(wire)).toThrow(BadTransaction);
@@ -98,7 +98,7 @@ test("no bytes pass for a transaction that they are not", () => {
   );
 });
 
-test("what the ledger would not take is not put together", () => {
+test("what the ledger would refuse is not assembled", () => {
   const long = { ...instruction, data: new Uint8Array(1_200) };
   const whole = { feePayer: payer.address, blockhash };
   expect(() => assembleTransaction({ ...whole, instructions: [long] })).toThrow(/the ledger takes 1232/);
@@ -106,7 +106,7 @@ test("what the ledger would not take is not put together", () => {
   expect(() => assembleTransaction({ ...whole, blockhash: "x", instructions: [] })).toThrow(BadTransaction);
 });
 
-test("bytes that nobody has to sign are no transaction", () => {
+test("bytes without a required signer are not a transaction", () => {
   for (const bytes of [Buffer.alloc(38), Buffer.from([0, 0, 0, 0, 1, ...new Uint8Array(65), 0])])
     expect(() => readTransaction(bytes.toString("base64"))).toThrow(BadTransaction);
 });

@@ -17,7 +17,7 @@ test.each([
   expect(walletKeyFromText(text).address).toBe(exampleAddress);
 });
 
-test("message login signs the text as it stands", () => {
+test("message login signs the text unchanged", () => {
   const nonce = exampleRecord("auth-nonce");
   const request = exampleRecord("auth-login-wallet-request");
   expect(exampleKey.signText(nonce.message!)).toBe(request.signature);

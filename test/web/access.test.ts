@@ -1,4 +1,4 @@
-/** Logging in over TCP: links, sessions, tokens, and whoever tries what he may not. Over real sockets, on a clock that is moved. */
+/** Logins over TCP: links, sessions, tokens, and attempts without rights. Over real sockets, with a movable clock. */
 import { connect } from "node:net";
 import { text as wholeText } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
@@ -40,7 +40,7 @@ describe("without a login", () => {
     ["/api/v1/session"],
     ["/api/v1/what-if?wallet=main"],
     ["/nowhere"],
-  ])("%s is refused, and says how to log in", async (at) => {
+  ])("%s is refused, and states how to log in", async (at) => {
     await using daemon = await opened();
     const reply = await daemon.overTcp(at);
     expect([reply.status, reply.headers["www-authenticate"], reply.json()]).toEqual([
@@ -54,7 +54,7 @@ describe("without a login", () => {
     expect(daemon.asked).toEqual([]);
   });
 
-  test("health is open, readiness tells its status alone, the page's document holds nothing", async () => {
+  test("health is open, readiness shows its status only, the page's document contains no data", async () => {
     await using daemon = await opened();
     expect((await daemon.overTcp("/healthz")).json()).toEqual({ alive: true });
     const ready = await daemon.overTcp("/readyz");
@@ -71,7 +71,7 @@ describe("without a login", () => {
     expect(daemon.asked).toEqual([]);
   });
 
-  test("nothing is needed through the socket", async () => {
+  test("no credential is needed on the socket", async () => {
     await using daemon = await opened();
     expect((await daemon.overSocket("/api/v1/status")).status).toBe(200);
     expect((await daemon.overSocket("/metrics")).text).toContain('wallet="main"');
@@ -112,12 +112,12 @@ describe("/metrics", () => {
   });
 });
 
-describe("what is asked often", () => {
+describe("frequent requests", () => {
   test.each([
     ["/api/v1/status", true],
     ["/metrics", true],
     ["/metrics", false],
-  ])("%s is made once a second (with a token: %j)", async (at, hasToken) => {
+  ])("%s is computed once a second (with a token: %j)", async (at, hasToken) => {
     let made = 0;
     const still = handClock(nowMs);
     const daemonStatus = () => {
@@ -163,14 +163,14 @@ describe("a one-time link", () => {
     });
   });
 
-  test("of two that follow it at once one is in", async () => {
+  test("used twice at once logs in once", async () => {
     await using daemon = await opened();
     const secret = daemon.link();
     const replies = await Promise.all([daemon.follow(secret), daemon.follow(secret), daemon.follow(secret)]);
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
   });
 
-  test("logs in while strangers use up what there is for logins", async () => {
+  test("logs in while anonymous requests use up the share of logins", async () => {
     await using daemon = await opened({ clock: { ...clock, elapsedMs: () => 0 } });
     const guess = () => daemon.code("/api/v1/session", { method: "POST", body: '{"password":"x"}' });
     while ((await guess()) !== 429);
@@ -178,7 +178,7 @@ describe("a one-time link", () => {
     expect((await daemon.follow(daemon.link())).status).toBe(200);
   });
 
-  test("in the body, as a page of an earlier version sends it, is not used up, and its reader is asked to reload", async () => {
+  test("in the body, as a page of an earlier version sends it, is not consumed, and a reload is requested", async () => {
     await using daemon = await opened();
     const link = daemon.link();
     const reply = await daemon.overTcp("/api/v1/session", { method: "POST", body: JSON.stringify({ link }) });
@@ -192,7 +192,7 @@ describe("a one-time link", () => {
     expect((await daemon.follow(link)).status).toBe(200);
   });
 
-  test("is over after 10 minutes", async () => {
+  test("expires after 10 minutes", async () => {
     await using daemon = await opened();
     const [early, late] = [daemon.link(), daemon.link()];
     daemon.machine.pass(10 * minute - 1);
@@ -201,7 +201,7 @@ describe("a one-time link", () => {
     expect((await daemon.follow(late)).status).toBe(401);
   });
 
-  test("is used up by nobody who only fetches its address, or puts the secret elsewhere", async () => {
+  test("is not consumed by fetching its address, or by its secret elsewhere", async () => {
     await using daemon = await opened();
     const secret = daemon.link();
     for (const at of [
@@ -220,7 +220,7 @@ describe("a one-time link", () => {
     expect((await daemon.follow(secret)).status).toBe(200);
   });
 
-  test("of many the newest 20 are good", async () => {
+  test("of many the newest 20 are valid", async () => {
     await using daemon = await opened();
     const links = Array.from({ length: 21 }, daemon.link);
     expect((await daemon.follow(links[0]!)).status).toBe(401);
@@ -238,7 +238,7 @@ describe("a one-time link", () => {
 });
 
 describe("a session", () => {
-  test("is a cookie that scripts and other sites have not, stored as a hash", async () => {
+  test("is a cookie unavailable to scripts and other sites, stored as a hash", async () => {
     await using daemon = await opened();
     const reply = await daemon.follow(daemon.link());
     expect(reply.headers["set-cookie"]).toEqual([
@@ -289,7 +289,7 @@ describe("a session", () => {
     expect(daemon.store.entries.size).toBe(1);
   });
 
-  test("outlives a restart, until it is over", async () => {
+  test("survives a restart, until it expires", async () => {
     const store = memoryStore();
     let headers: Record<string, string>;
     {
@@ -305,7 +305,7 @@ describe("a session", () => {
     expect([...store.entries.keys()]).toEqual([session.hash]);
   });
 
-  test("has its rights and its longest time whatever is stored; odd rows open nothing and are logged", async () => {
+  test("has its rights and maximum lifetime whatever is stored; malformed rows are not valid and are logged", async () => {
     const store = memoryStore();
     let headers: Record<string, string>;
     {
@@ -326,7 +326,7 @@ describe("a session", () => {
     expect(await after.code("/api/v1/status", as)).toBe(401);
   });
 
-  test("is found among other cookies; a made up one opens nothing", async () => {
+  test("is found among other cookies; an invented one is not valid", async () => {
     await using daemon = await opened();
     const { cookie } = await daemon.logIn();
     const name = cookie.split("=")[0]!;
@@ -336,7 +336,7 @@ describe("a session", () => {
     expect(await status(`${name}=${"A".repeat(43)}; ${name}; =; ;`)).toBe(401);
   });
 
-  test("is looked for in the first eight cookies of its name", async () => {
+  test("is searched in the first eight cookies of its name", async () => {
     await using daemon = await opened();
     const { cookie } = await daemon.logIn();
     const name = cookie.split("=")[0]!;
@@ -345,11 +345,11 @@ describe("a session", () => {
     expect(await status(others(7) + cookie)).toBe(200);
     expect(await status(others(8) + cookie)).toBe(401);
     expect(await status(`x${cookie}`)).toBe(401);
-    // Another cookie, maybe of another port, may name it in its value as often as it likes.
+    // Another cookie, perhaps of another port, may contain its name any number of times.
     expect(await status(`theme=${`${name}=x.`.repeat(50)}; ${cookie}`)).toBe(200);
   });
 
-  test("and a token are answered while strangers are refused; so are metrics, and a login by link", async () => {
+  test("and a token are answered while anonymous requests are refused; so are metrics, and a login by link", async () => {
     await using daemon = await opened({ clock: { ...clock, elapsedMs: () => 0 } });
     const [session, token] = [await daemon.logIn(), await daemon.token("read")];
     for (let asked = 0; asked < 100; asked++) expect(await daemon.code("/")).toBe(200);
@@ -375,7 +375,7 @@ describe("a session", () => {
     expect(daemon.asked).toEqual([["alert", 57]]);
   });
 
-  test("of many the 200 that were used last go on", async () => {
+  test("of many the 200 that were used last stay valid", async () => {
     const [store, clock] = [memoryStore(), handClock()];
     const access = new Access({ store, clock, log: silentLog });
     const begin = async () => {
@@ -418,7 +418,7 @@ describe("a page of another site, or another port of this machine", () => {
       expect([name, await daemon.code("/api/v1/session", { ...as, method: "DELETE" })]).toEqual([name, 403]);
       expect([name, await daemon.code("/api/v1/digest", post)]).toEqual([name, 403]);
     }
-    // A browser without either header is too old to be told apart.
+    // A browser without either header is too old to be distinguished.
     expect(await daemon.code("/api/v1/session", { method: "DELETE", headers: session })).toBe(403);
     expect(daemon.asked).toEqual([]);
     expect(await daemon.code("/api/v1/status", { headers: session })).toBe(200);
@@ -427,7 +427,7 @@ describe("a page of another site, or another port of this machine", () => {
     ).toBe(200);
   });
 
-  test("under another name asks nothing, whoever is logged in", async () => {
+  test("under another name gets no answer, also when logged in", async () => {
     await using daemon = await opened();
     const session = await daemon.logIn();
     const headers = { ...session, host: "evil.test", origin: "http://evil.test" };
@@ -437,7 +437,7 @@ describe("a page of another site, or another port of this machine", () => {
 });
 
 describe("a token", () => {
-  test("with read asks, with act changes, as a header alone", async () => {
+  test("with read reads, with act changes, as a header only", async () => {
     await using daemon = await opened();
     const [read, act] = [await daemon.token("read"), await daemon.token("act")];
     const post = { method: "POST", body: '{"by":"ci"}' };
@@ -459,7 +459,7 @@ describe("a token", () => {
     expect(JSON.stringify([...daemon.store.entries, daemon.logged])).not.toContain(act);
   });
 
-  test("that is revoked or has expired opens nothing more, and is logged", async () => {
+  test("that is revoked or has expired is not valid, and is logged", async () => {
     await using daemon = await opened();
     const revoked = await daemon.token("read");
     const short = await daemon.token("act", { forMs: day });
@@ -484,7 +484,7 @@ describe("a token", () => {
         message: "a login to the local address failed: wrong token",
       }),
     );
-    // One that is over gives its name away.
+    // The name of an expired token can be reused.
     expect(await daemon.code("/api/v1/status", bearer(await daemon.token("act")))).toBe(200);
   });
 
@@ -500,7 +500,7 @@ describe("a token", () => {
     },
   );
 
-  test("of another scheme is a proxy's own, and no matter", async () => {
+  test("of another scheme is a proxy's, and is ignored", async () => {
     await using daemon = await opened();
     const headers = { ...(await daemon.logIn()), authorization: "Basic YTpi" };
     expect(await daemon.code("/api/v1/status", { headers })).toBe(200);
@@ -529,7 +529,7 @@ describe("a token", () => {
     expect(await make("one-too-many")).toBe(409);
   });
 
-  test("in two headers is the first alone", async () => {
+  test("in two headers is the first only", async () => {
     await using daemon = await opened();
     const act = await daemon.token("act");
     const socket = connect(daemon.port, "127.0.0.1");
@@ -556,7 +556,7 @@ describe("login: never", () => {
     expect(daemon.dashboard.link()).toEqual({ url: daemon.url, expiresMs: null });
   });
 
-  test("does not hold for what a proxy passed on", async () => {
+  test("does not apply to requests that a proxy forwarded", async () => {
     await using daemon = await opened({ listen: { login: "never" } });
     const reply = await daemon.overTcp("/api/v1/status", { headers: { "x-forwarded-for": "203.0.113.7" } });
     expect([reply.status, reply.json()]).toEqual([
@@ -569,7 +569,7 @@ describe("login: never", () => {
 describe("a table that cannot be read or written", () => {
   const full = new CommitFailed("full", "the disk is full");
 
-  test("keeps nobody out who has a link, and holds up nothing", async () => {
+  test("does not prevent a login by link, and delays nothing", async () => {
     const store = memoryStore();
     store.failing = new Error("malformed");
     await using daemon = await opened({ store });
@@ -591,7 +591,7 @@ describe("a table that cannot be read or written", () => {
     expect(await daemon.code("/api/v1/status", { headers })).toBe(401);
   });
 
-  test("keeps no session that was logged out, once it can be written again", async () => {
+  test("does not keep a session that was logged out, once it can be written again", async () => {
     const store = memoryStore();
     await using daemon = await opened({ store });
     const [one, other] = [await daemon.logIn(), await daemon.logIn()];
@@ -611,7 +611,7 @@ describe("a table that cannot be read or written", () => {
     expect(store.entries.size).toBe(0);
   });
 
-  test("keeps no session that was logged out after the next login", async () => {
+  test("does not keep a session that was logged out after the next login", async () => {
     const store = memoryStore();
     await using daemon = await opened({ store });
     const headers = await daemon.logIn();
@@ -622,7 +622,7 @@ describe("a table that cannot be read or written", () => {
     expect(store.entries.size).toBe(1);
   });
 
-  test("brings no revoked token back beside another of its name", async () => {
+  test("does not restore a revoked token beside another of its name", async () => {
     const store = memoryStore();
     await using daemon = await opened({ store });
     const post = async (at: string, body: object = {}) =>
@@ -641,7 +641,7 @@ describe("a table that cannot be read or written", () => {
     expect(store.entries.size).toBe(0);
   });
 
-  test("makes no token that a restart would forget, and revokes at once", async () => {
+  test("creates no token that a restart would lose, and revokes at once", async () => {
     const store = memoryStore();
     await using daemon = await opened({ store });
     const token = await daemon.token("read");
@@ -651,7 +651,7 @@ describe("a table that cannot be read or written", () => {
     const made = await post("", { name: "new" });
     expect([made.status, made.json()]).toEqual([
       503,
-      { error: "the token was not made: the disk is full; run this again when that is mended" },
+      { error: "the token was not made: the disk is full; run this again when that is fixed" },
     ]);
     const revoked = await post("/read/revoke");
     expect([revoked.status, revoked.json()]).toEqual([
@@ -669,7 +669,7 @@ describe("a table that cannot be read or written", () => {
     expect((await post("", { name: "new" })).status).toBe(200);
   });
 
-  test("that fails in a way of its own fails no request", async () => {
+  test("that fails unexpectedly fails no request", async () => {
     const store = memoryStore();
     await using daemon = await opened({ store });
     const headers = await daemon.logIn();

@@ -4,7 +4,7 @@ import { askDaemon } from "../../src/web/index.ts";
 import { openLoggedIn } from "./open.ts";
 import { nowMs, status } from "./world.ts";
 
-describe("reading, through both doors", () => {
+describe("reading, on both listeners", () => {
   const cases: [path: string, asked: unknown[] | null][] = [
     ["/api/v1/alerts", ["alerts", { limit: 100 }]],
     [
@@ -31,7 +31,7 @@ describe("reading, through both doors", () => {
     expect(daemon.asked).toEqual([asked, asked]);
   });
 
-  test("the status comes with the daemon's clock, and says what JSON has no word for", async () => {
+  test("the status has the daemon's clock, and values that JSON cannot represent", async () => {
     await using daemon = await openLoggedIn();
     for (const reply of [await daemon.overSocket("/api/v1/status"), await daemon.overTcp("/api/v1/status")]) {
       expect(reply.headers["content-type"]).toMatch(/^application\/json/);
@@ -40,7 +40,7 @@ describe("reading, through both doors", () => {
       const main = answer.watch.wallets.find(({ name }) => name === "main")!;
       expect(main.accounts[1]!.positions[0]!.figures.liquidationDistance).toBe("Infinity");
       expect(main.accounts[2]!.figures).toEqual({ marginRatio: "Infinity", equity: null });
-      // Nothing but the infinities differs from what was told.
+      // Only infinities differ from the source's values.
       const back = JSON.parse(reply.text, (_key, value: unknown) =>
         value === "Infinity" ? Number.POSITIVE_INFINITY : value,
       );
@@ -48,7 +48,7 @@ describe("reading, through both doors", () => {
     }
   });
 
-  test("an alert is told with all that followed", async () => {
+  test("an alert is returned with its history", async () => {
     await using daemon = await openLoggedIn();
     expect((await daemon.overTcp("/api/v1/alerts/57")).json()).toMatchObject({
       alert: { id: 57, rule: "LiquidationNear" },
@@ -59,8 +59,8 @@ describe("reading, through both doors", () => {
   });
 });
 
-describe("queries that read much", () => {
-  /** A source whose alerts and notifications wait until they are let go. */
+describe("large queries", () => {
+  /** A source whose alerts and notifications are held until released. */
   async function held() {
     const under: { readonly limit: number; readonly go: () => void }[] = [];
     const hold = async ({ limit = 0 }: { readonly limit?: number }) => {
@@ -108,7 +108,7 @@ describe("queries that read much", () => {
     expect((await next).status).toBe(200);
   });
 
-  test("wait for nobody through the socket, nor others for them", async () => {
+  test("do not wait on the socket, nor do others for them", async () => {
     const { daemon, under, until } = await held();
     await using _closed = daemon;
     const replies = [
@@ -122,7 +122,7 @@ describe("queries that read much", () => {
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test("that fail hold up no other", async () => {
+  test("that fail delay no other", async () => {
     let asked = 0;
     await using daemon = await openLoggedIn({
       alerts: async () => {
@@ -135,7 +135,7 @@ describe("queries that read much", () => {
     expect((await daemon.overTcp("/api/v1/alerts")).status).toBe(200);
   });
 
-  test("are not asked for those who left while they waited", async () => {
+  test("are not run for clients that disconnected while waiting", async () => {
     const { daemon, under, until } = await held();
     await using _closed = daemon;
     const first = daemon.overTcp("/api/v1/alerts?limit=1");
@@ -167,7 +167,7 @@ describe("what if", () => {
     ]);
   });
 
-  test("is refused with what is wrong", async () => {
+  test("is refused with the mistake", async () => {
     await using daemon = await openLoggedIn();
     const ask = async (query: string) => {
       const { status: code, text } = await daemon.overSocket(`/api/v1/what-if?${query}`);
@@ -272,7 +272,7 @@ describe("changing, through the socket and by tokens that may act", () => {
     });
     expect([reply.status, reply.json()]).toEqual([code, answer]);
     expect(daemon.asked).toEqual([asked]);
-    // The same over TCP changes nothing, for a page that is logged in and for a token that may only read.
+    // Over TCP the same changes nothing, for a logged-in page and for a read-only token.
     const how = { method: "POST", body: JSON.stringify(body ?? {}) };
     const headers = { origin: daemon.url };
     const reading = { authorization: `Bearer ${await daemon.token("read")}`, cookie: "" };
@@ -296,7 +296,7 @@ describe("changing, through the socket and by tokens that may act", () => {
   });
 });
 
-describe("what does not fit is refused with the reason, and asks nothing of the daemon", () => {
+describe("an invalid request is refused with the reason, and does not reach the daemon", () => {
   const post = { method: "POST" };
   const cases: [path: string, how: object, status: number, told: RegExp][] = [
     ["/api/v1/alerts?state=open", {}, 400, /^query\.state: .*"firing"\|"ended"/],
@@ -324,7 +324,7 @@ describe("what does not fit is refused with the reason, and asks nothing of the 
     expect(daemon.asked).toEqual([]);
   });
 
-  test("a failure inside is told to the log, not to the asker", async () => {
+  test("an internal failure is logged, not returned", async () => {
     const fail = async () => {
       throw new Error("SELECT secret FROM keys");
     };
@@ -356,8 +356,8 @@ describe("health", () => {
   });
 });
 
-describe("asking as a command does", () => {
-  test("an answer, a refusal, nobody there", async () => {
+describe("requests of a command", () => {
+  test("an answer, a refusal, no daemon", async () => {
     await using daemon = await openLoggedIn();
     const { socketPath } = daemon;
     const ack = { socketPath, method: "POST", path: "/api/v1/alerts/57/ack" } as const;

@@ -1,4 +1,4 @@
-/** Bounds of the address that others can reach: whoever asks too much is refused, and others are answered all the same. */
+/** Limits of the TCP listener: clients above a limit are refused, and others are still answered. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
@@ -6,23 +6,23 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import { handshakeBounds } from "../../src/web/handshakes.ts";
+import { cachedAnswer } from "../../src/web/cached-answer.ts";
+import { handshakeLimiter } from "../../src/web/handshakes.ts";
 import {
+  defaultLimits,
   type LimitOptions,
   type Limits,
   limitedServer,
   type ShareLimits,
-  usualLimits,
 } from "../../src/web/limits.ts";
 import { silentLog } from "../../src/web/log.ts";
-import { recent } from "../../src/web/recent.ts";
-import { oneAtATime } from "../../src/web/turns.ts";
+import { runOneAtATime } from "../../src/web/query-runner.ts";
 import { FakeClock } from "../support/clock.ts";
 import { secured } from "../support/tls.ts";
 import { openDashboard, openLoggedIn } from "./open.ts";
 import { status } from "./world.ts";
 
-/** A server with a clock that stands still. */
+/** A server with a stopped clock. */
 async function opened(
   limits: Partial<Limits> = {},
   answer: RequestListener = (_, to) => to.end("yes"),
@@ -35,7 +35,7 @@ async function opened(
     log: { debug: () => {}, info: () => {}, warn: (fields) => void warnings.push(fields), error: () => {} },
     isKnown: ({ headers }) => headers.authorization === "known",
     isKnownAddress: () => false,
-    limits: { ...usualLimits, ...limits },
+    limits: { ...defaultLimits, ...limits },
     tls,
   });
   server.listen({ host: "127.0.0.1", port: 0 });
@@ -61,11 +61,11 @@ const known = { headers: { authorization: "known" } };
 
 /** Limits of all shares. */
 function shares(of: Partial<ShareLimits>): Limits["shares"] {
-  const one = { ...usualLimits.shares.strangers, ...of };
-  return { known: one, monitoring: one, logins: one, strangers: one };
+  const one = { ...defaultLimits.shares.anonymous, ...of };
+  return { known: one, monitoring: one, logins: one, anonymous: one };
 }
 
-/** A connection, and all that came over it until it was closed. */
+/** A connection, and all data received until it was closed. */
 async function dial(port: number): Promise<{ readonly socket: Socket; readonly all: Promise<string> }> {
   const socket = connect(port, "127.0.0.1");
   await once(socket, "connect");
@@ -92,7 +92,7 @@ describe("a connection", () => {
     });
     const { socket, all } = await dial(Number(new URL(daemon.url).port));
     socket.write(get("/api/v1/status").repeat(4_000));
-    expect(answers(await all).length).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
+    expect(answers(await all).length).toBeLessThanOrEqual(defaultLimits.inFlightPerConnection);
     expect(made).toBeLessThanOrEqual(1);
     expect((await daemon.overTcp("/healthz")).status).toBe(200);
     expect(daemon.warnings).toHaveLength(1);
@@ -100,7 +100,7 @@ describe("a connection", () => {
 
   test.each([
     ["answers", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "close"],
-    // Its answers do not say which is the last.
+    // Its answers do not announce the last one.
     ["answers in HTTP/1.0", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive"],
   ])(
     "is closed after its number of %s, however long it may be idle",
@@ -134,7 +134,7 @@ describe("a connection", () => {
     expect(answers(await all)).toEqual(["HTTP/1.1 408"]);
   });
 
-  test("that comes to no end is closed by the times in use", async () => {
+  test("that does not end is closed by the current time limits", async () => {
     await using daemon = await openDashboard();
     const timed = async (text: string) => {
       const { socket, all } = await dial(daemon.port);
@@ -155,7 +155,7 @@ describe("a connection", () => {
     expect(body[1]).toBeLessThan(13_000);
   }, 30_000);
 
-  test("more than there may be closes the one that has gone longest without an answer", async () => {
+  test("above the maximum closes the one that was answered longest ago", async () => {
     await using server = await opened({ connections: 4 });
     const first = await dial(server.port);
     const silent = await dial(server.port);
@@ -170,19 +170,19 @@ describe("a connection", () => {
   });
 });
 
-test("a connection over which a credential came goes on while strangers open more than there may be", async () => {
+test("a connection with a credential stays open while anonymous ones exceed the maximum", async () => {
   await using server = await opened({ connections: 4 });
   const mine = await dial(server.port);
   mine.socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: known\r\n\r\n");
   await once(mine.socket, "data");
-  const strangers = [];
-  for (let index = 0; index < 12; index++) strangers.push(await dial(server.port));
+  const anonymous = [];
+  for (let index = 0; index < 12; index++) anonymous.push(await dial(server.port));
   mine.socket.write(get("/"));
   await once(mine.socket, "data");
-  for (const { socket } of [mine, ...strangers]) socket.destroy();
+  for (const { socket } of [mine, ...anonymous]) socket.destroy();
 });
 
-test("strangers have half of the connections", async () => {
+test("anonymous clients have half of the connections", async () => {
   await using server = await opened({ connections: 4 });
   const open = [];
   for (let index = 0; index < 8; index++) {
@@ -201,7 +201,7 @@ test.each([
   ["that expect something", "GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n"],
   ["in the shortest form", "GET / HTTP/1.1\r\nHost:a\r\n\r\n"],
   ["after their health", "GET /healthz HTTP/1.1\r\nHost:a\r\n\r\n"],
-])("thousands of requests %s in one piece reach nobody", async (_, text) => {
+])("thousands of requests %s in one piece are not handled", async (_, text) => {
   let answered = 0;
   await using server = await opened({}, (_request, to) => {
     answered++;
@@ -209,12 +209,12 @@ test.each([
   });
   const { socket, all } = await dial(server.port);
   socket.write(text.repeat(3_000));
-  expect(answers(await all).length).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
-  expect(answered).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
+  expect(answers(await all).length).toBeLessThanOrEqual(defaultLimits.inFlightPerConnection);
+  expect(answered).toBeLessThanOrEqual(defaultLimits.inFlightPerConnection);
   expect(await server.ask("/healthz")).toBe(200);
 });
 
-test("whoever does not read an answer is cut off, and others are answered meanwhile", async () => {
+test("a client that does not read an answer is disconnected, and others are answered meanwhile", async () => {
   const large = Buffer.alloc(6_000_000);
   await using server = await opened({ answerMs: 500, shares: shares({ inFlight: 4 }) }, (request, to) =>
     to.end(request.url === "/large" ? large : "yes"),
@@ -231,7 +231,7 @@ test("whoever does not read an answer is cut off, and others are answered meanwh
 });
 
 describe("requests", () => {
-  test("beyond those of a second are refused; its sign of life is always answered", async () => {
+  test("above the rate are refused; /healthz is always answered", async () => {
     await using server = await opened({ shares: shares({ burst: 8, requestsPerSecond: 3 }) });
     const several = async (count: number, path?: string) => {
       const found = [];
@@ -255,7 +255,7 @@ describe("requests", () => {
     ["to log in", "/api/v1/session", { method: "POST" }],
   ] as const;
 
-  test.each(each)("%s have a share that strangers cannot use up", async (_, path, how) => {
+  test.each(each)("%s have a share that anonymous requests cannot use up", async (_, path, how) => {
     await using server = await opened({ shares: shares({ burst: 3 }) });
     for (let index = 0; index < 10; index++) await server.ask();
     expect(await server.ask()).toBe(429);
@@ -264,7 +264,7 @@ describe("requests", () => {
     expect(codes).toEqual([200, 200, 200, 429]);
   });
 
-  test.each(each)("%s are answered while those of strangers in flight are too many", async (_, path, how) => {
+  test.each(each)("%s are answered while too many anonymous requests are in flight", async (_, path, how) => {
     await using server = await opened({ shares: shares({ inFlight: 1 }) }, (request, to) => {
       if (request.url !== "/held") to.end();
     });
@@ -281,7 +281,7 @@ describe("requests", () => {
     const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
     const server = limitedServer((_, to) => to.end(), {
       ...{ clock, log, isKnown: () => false, isKnownAddress: () => false },
-      limits: { ...usualLimits, shares: shares({ burst: 1 }) },
+      limits: { ...defaultLimits, shares: shares({ burst: 1 }) },
     });
     server.listen({ host: "127.0.0.1", port: 0 });
     await once(server, "listening");
@@ -303,7 +303,7 @@ describe("requests", () => {
     expect(warnings.slice(2)).toEqual([{ refused: { tooMany: 1 } }, { refused: { tooMany: 1 } }]);
   });
 
-  test("in flight are bounded over all connections, and free again when one hangs up", async () => {
+  test("in flight are limited over all connections, and released when a client disconnects", async () => {
     const held: (() => void)[] = [];
     const arrived = { now: Promise.withResolvers<void>() };
     await using server = await opened({ shares: shares({ inFlight: 2 }) }, (request, to) => {
@@ -338,8 +338,8 @@ describe("over TLS", () => {
       () => false,
     );
 
-  test("handshakes are bounded: they take the daemon's own time", async () => {
-    const handshakes = { ...usualLimits.handshakes, perSecond: 2, burst: 3 };
+  test("handshakes are limited: they take the main thread's time", async () => {
+    const handshakes = { ...defaultLimits.handshakes, perSecond: 2, burst: 3 };
     await using server = await opened({ handshakes }, undefined, tls);
     const several = async (count: number) => {
       const served = [];
@@ -368,7 +368,7 @@ describe("over TLS", () => {
     expect(server.warnings).toEqual([{ refused: { handshakes: 1 } }]);
   });
 
-  test("of more connections than there may be, the one that has gone longest without an answer is closed", async () => {
+  test("above the maximum, the connection that was answered longest ago is closed", async () => {
     await using server = await opened({ connections: 2 }, undefined, tls);
     const [first, second] = [await secured(server.port, cert!), await secured(server.port, cert!)];
     const answered = new Promise((resolve) => first.once("data", resolve));
@@ -385,7 +385,7 @@ describe("over TLS", () => {
     }
   });
 
-  test("thousands of requests in one piece reach nobody", async () => {
+  test("thousands of requests in one piece are not handled", async () => {
     let made = 0;
     const count: RequestListener = (_request, to) => {
       made++;
@@ -396,7 +396,7 @@ describe("over TLS", () => {
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.resume().write(get("/").repeat(3_000));
     await closed;
-    expect(made).toBeLessThanOrEqual(usualLimits.inFlightPerConnection);
+    expect(made).toBeLessThanOrEqual(defaultLimits.inFlightPerConnection);
   });
 });
 
@@ -405,7 +405,7 @@ describe("handshakes", () => {
   const limits = { perSecond: 20, burst: 64, addressPerSecond: 5, addressBurst: 16 };
   const opened = (known: readonly string[] = [], of: Partial<typeof limits> = {}) => {
     let elapsedMs = 0;
-    const take = handshakeBounds(
+    const take = handshakeLimiter(
       { ...systemClock(), elapsedMs: () => elapsedMs },
       ...([{ ...limits, ...of }, (address: string) => known.includes(address)] as const),
     );
@@ -423,14 +423,14 @@ describe("handshakes", () => {
     ["an address", ["203.0.113.7", "::ffff:203.0.113.7"]],
     ["a /64 of IPv6", ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2"]],
     ["an address of loopback", ["127.0.0.1", "::ffff:127.0.0.1"]],
-  ])("of %s are bounded", (_, [one, other]) => {
+  ])("of %s are limited", (_, [one, other]) => {
     const { several, pass } = opened();
     expect(several(10, peer(one!)) + several(10, peer(other!))).toBe(16);
     pass(1_000);
     expect(several(20, peer(other!))).toBe(5);
   });
 
-  test("of all addresses are bounded, of those known and of this machine apart", () => {
+  test("of all addresses are limited, separately from known ones and this machine", () => {
     const { several, take, pass } = opened(["203.0.113.1", "2001:db8:0:1::/64"]);
     let taken = 0;
     for (let index = 0; index < 200; index++) taken += several(3, peer(`198.51.100.${index}`));
@@ -439,7 +439,7 @@ describe("handshakes", () => {
     for (const known of ["203.0.113.1", "2001:db8:0:1::9"]) expect(several(20, peer(known))).toBe(16);
     const own = ["127.0.0.1", "127.0.0.2", "::ffff:127.0.0.3"].map((one) => several(20, peer(one)));
     expect([...own, several(20, peer("192.0.2.1"))]).toEqual([16, 16, 16, 16]);
-    // Nor has this machine more than its share.
+    // This machine has no more than its share.
     expect(take(peer("127.0.0.4"))).toBe(false);
     expect(take(peer("::1", "::1"))).toBe(false);
     pass(1_000);
@@ -458,11 +458,11 @@ describe("handshakes", () => {
   });
 });
 
-describe("what costs much", () => {
-  test("the status is made once a second, however many ask", async () => {
+describe("expensive answers", () => {
+  test("the status is computed once a second for any number of requests", async () => {
     let made = 0;
     const clock = new FakeClock();
-    const ask = recent(clock, () => ++made);
+    const ask = cachedAnswer(clock, () => ++made);
     expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1]);
     await clock.advance(999);
     expect(await ask()).toBe(1);
@@ -470,9 +470,9 @@ describe("what costs much", () => {
     expect(await Promise.all([ask(), ask()])).toEqual([2, 2]);
   });
 
-  test("one that failed is made again at once", async () => {
+  test("one that failed is computed again at once", async () => {
     let made = 0;
-    const ask = recent(new FakeClock(), () => {
+    const ask = cachedAnswer(new FakeClock(), () => {
       if (++made === 1) throw new Error("broken");
       return made;
     });
@@ -480,16 +480,16 @@ describe("what costs much", () => {
     expect(await ask()).toBe(2);
   });
 
-  test("a query leaves four times its length to the daemon before the next", async () => {
+  test("the runner waits four times a query's duration before the next", async () => {
     const clock = new FakeClock();
-    const turns = oneAtATime(clock);
+    const runQuery = runOneAtATime(clock);
     const begun: number[] = [];
     const request = { raw: { socket: { destroyed: false } } } as never;
     const query = async () => {
       begun.push(clock.elapsedMs());
       await clock.sleep(50);
     };
-    const both = Promise.all([turns(request, query), turns(request, query)]);
+    const both = Promise.all([runQuery(request, query), runQuery(request, query)]);
     await clock.advance(2_000);
     await both;
     expect(begun).toEqual([0, 250]);

@@ -8,7 +8,7 @@ interface Series {
   readonly value: number;
 }
 
-/** The text format of Prometheus, to the letter of its grammar: whatever does not fit throws. */
+/** A strict parser of Prometheus's text format; throws on any deviation. */
 function parse(text: string) {
   const kinds = new Map<string, string>();
   const helps = new Set<string>();
@@ -118,11 +118,11 @@ test("the daemon's figures and those of what it watches, in Prometheus's format"
   ];
   for (const [name, labels, value] of expected)
     expect([name, labels, figure(metrics, name, labels)]).toEqual([name, labels, value]);
-  // Of the process itself, too.
+  // Metrics of the process itself.
   expect(figure(metrics, "process_resident_memory_bytes")).toBeGreaterThan(1e6);
 });
 
-test("each scrape tells how it is then, and forgets what is gone", async () => {
+test("each scrape has the current state, without former subjects", async () => {
   let now = status();
   await using daemon = await openLoggedIn({ status: () => now });
   const series = async () => parse((await daemon.overSocket("/metrics")).text);

@@ -1,4 +1,4 @@
-/** A dashboard on a free port and in a folder of its own, closed and removed at the end of the scope. */
+/** A dashboard on a free port in its own folder, closed and removed at the end of the scope. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { request as requestOverTls } from "node:https";
@@ -11,7 +11,7 @@ import type { AccessStore, DashboardSource } from "../../src/domain/ports.ts";
 import { createDashboard, type ListenSettings } from "../../src/web/index.ts";
 import { nowMs, source } from "./world.ts";
 
-/** Stands at the world's instant; its timers run. */
+/** Fixed at the test world's time; its timers run. */
 export const clock: Clock = { ...systemClock(), nowMs: () => nowMs };
 
 export function temporaryFolder(): { readonly folder: string } & Disposable {
@@ -41,10 +41,10 @@ export function listenWith(of: Partial<ListenSettings> = {}): ListenSettings {
   };
 }
 
-/** Keeps sessions and tokens as the database does, and can be made to fail. */
+/** Stores sessions and tokens like the database, and can be made to fail. */
 export function memoryStore(): AccessStore & {
   readonly entries: Map<string, AccessEntry>;
-  /** Rows that are not as they are stored. */
+  /** Malformed rows. */
   odd: number;
   failing: Error | null;
   writes: number;
@@ -74,9 +74,9 @@ export function memoryStore(): AccessStore & {
 export interface OpenOptions {
   readonly listen?: Partial<ListenSettings>;
   readonly store?: ReturnType<typeof memoryStore>;
-  /** For lifetimes of sessions, links and tokens, and for slowing down. */
+  /** Clock of session, link and token lifetimes, and of the login throttle. */
   readonly machine?: Clock;
-  /** For bounds on requests, and what answers say the time is. */
+  /** Clock of request limits, and of the time in answers. */
   readonly clock?: Clock;
 }
 
@@ -97,7 +97,7 @@ export async function openDashboard(of: Partial<DashboardSource> = {}, options: 
   };
   const store = options.store ?? memoryStore();
   const listen = listenWith(options.listen);
-  // Its own address is not the one that it prints.
+  // Its own address differs from the printed one.
   const free = listen.behindProxy ? { port: await freePort() } : {};
   const dashboard = createDashboard({
     ...{ listen: { ...listen, ...free }, socketPath, source: answers, store, log },
@@ -126,12 +126,12 @@ export async function openDashboard(of: Partial<DashboardSource> = {}, options: 
     overSocket,
     /** As `overTcp`, trusting another certificate. */
     overTcpWith,
-    /** Makes a token of that name. */
+    /** Creates a token. */
     async token(rights: Rights, wish: object = {}): Promise<string> {
       const reply = await overSocket("/api/v1/access/tokens", post({ name: rights, rights, ...wish }));
       return (reply.json() as { token: string }).token;
     },
-    /** Follows a one-time link as the page does. @returns the headers of a browser that is logged in */
+    /** Uses a one-time link like the page. @returns the headers of a logged-in browser */
     async logIn(): Promise<{ readonly cookie: string }> {
       const link = new URL(dashboard.link()!.url).hash.replace("#login=", "");
       const reply = await overTcp("/api/v1/session", { method: "POST", headers: { "perpwatch-link": link } });
@@ -144,7 +144,7 @@ export async function openDashboard(of: Partial<DashboardSource> = {}, options: 
   };
 }
 
-/** As above, asked by a browser that is logged in. */
+/** The same from a logged-in browser. */
 export async function openLoggedIn(of: Partial<DashboardSource> = {}, options: OpenOptions = {}) {
   const daemon = await openDashboard(of, options);
   const session = await daemon.logIn();

@@ -1,4 +1,4 @@
-/** The page as a browser gets it: what it may do, and what its script makes of a status where nothing else exists. */
+/** The page as sent to a browser: its policy, and the output of its script for a status, without any other environment. */
 import { createHash } from "node:crypto";
 import { createContext, runInContext } from "node:vm";
 import fc from "fast-check";
@@ -36,7 +36,7 @@ class Refusal {
   }
 }
 
-/** A browser whose time and answers the test moves. */
+/** A browser with time and answers controlled by the test. */
 function openBrowser() {
   const roots = new Map<string, TinyNode>(places.map((id) => [id, new TinyNode("div")]));
   const body = new TinyNode("body");
@@ -111,7 +111,7 @@ function openBrowser() {
 
 const wire = (value: object) => JSON.parse(toWire({ ...value, nowMs })) as unknown;
 
-/** Runs the script as it is sent, in a world that has the browser's parts and JavaScript itself, and nothing else. */
+/** Runs the script as sent, with only JavaScript itself and the browser's parts. */
 async function show(value: object) {
   const browser = openBrowser();
   browser.answers(() => wire(value));
@@ -121,7 +121,7 @@ async function show(value: object) {
 }
 
 describe("the document", () => {
-  test("asks nothing of any other host, and runs only what its policy names", async () => {
+  test("requests nothing from other hosts, and runs only what its policy names", async () => {
     await using daemon = await openDashboard();
     const { text, headers } = await daemon.overTcp("/");
     expect(headers["content-type"]).toBe("text/html; charset=utf-8");
@@ -150,7 +150,7 @@ describe("the document", () => {
 });
 
 describe("what it shows", () => {
-  test("alerts, worst first; pending; what cannot be seen", async () => {
+  test("alerts, highest level first; pending; sources without data", async () => {
     const browser = await show(status());
     const alerts = browser.text("alerts");
     const order = ["LiquidationNear", "Drawdown", "FundingCost", "pending", "no data"];
@@ -166,7 +166,7 @@ describe("what it shows", () => {
     expect(browser.asked).toEqual(["/api/v1/status", "/api/v1/session"]);
   });
 
-  test("wallets with the age of their data, what is old first; positions by distance", async () => {
+  test("wallets with the age of their data, old ones first; positions by distance", async () => {
     const wallets = (await show(status())).text("wallets");
     expect(wallets.indexOf("watched")).toBeLessThan(wallets.indexOf("desk"));
     expect(wallets).toContain("data is old: 1 min 14 s");
@@ -174,7 +174,7 @@ describe("what it shows", () => {
     expect(wallets.indexOf("SOL ▲ long")).toBeLessThan(wallets.indexOf("ETH ▼ short"));
     for (const text of ["3.12 %", "87.1 %", "−$10,563", "+$687.50", "138.29", "at risk", "3 notifications"])
       expect(wallets).toContain(text);
-    // No liquidation price, no margin, nothing known: each has its own sign.
+    // No liquidation price, no margin, not known: each has its own sign.
     expect(wallets).toMatch(/92,200 none over 10,000 % none \+\$59\.80/);
     expect(wallets).toMatch(/main\/0\.2 Margin ratio over 10,000 % Equity –/);
   });
@@ -210,7 +210,7 @@ describe("what it shows", () => {
     );
   });
 
-  test("during an outage nothing is passed off as the present", async () => {
+  test("during an outage no data is shown as current", async () => {
     const browser = await show(darkStatus());
     expect(browser.text("banner")).toMatch(
       /^The exchange cannot be reached, for 3 min 00 s connect ECONNREFUSED 10\.0\.0\.1:443\. Positions, prices/,
@@ -257,7 +257,7 @@ describe("what it shows", () => {
     expect(tones).toEqual(["bar warning"]);
   });
 
-  test("calm when all is well", async () => {
+  test("no colours when all is well", async () => {
     const browser = await show(calmStatus());
     expect(browser.text("alerts")).toBe("Alerts Nothing fires. 21 rules watch.");
     expect(browser.text("banner")).toBe("");
@@ -275,7 +275,7 @@ describe("what it shows", () => {
     expect(browser.text("summary")).toContain("no open position");
   });
 
-  test("says how much it leaves out", async () => {
+  test("states how much it omits", async () => {
     const { watch } = status();
     const wallets = Array.from({ length: 75 }, (_, at) => wallet({ name: `w${at}`, accounts: [] }));
     const firing = Array.from({ length: 41 }, (_, id) => alert({ id }));
@@ -284,7 +284,7 @@ describe("what it shows", () => {
     expect(browser.text("alerts")).toContain("and 1 alert more");
   });
 
-  test("characters that cannot be seen are shown as escapes", async () => {
+  test("invisible characters are shown as escapes", async () => {
     const nasty = "S\u001b[2JO\u202eL\u200b 👩‍🚀";
     const { watch, channels } = status();
     const named = wallet({ name: nasty, authority: nasty, signedIn: false, sessionDetail: nasty });
@@ -325,7 +325,7 @@ describe("what it shows", () => {
 });
 
 describe("when something is wrong with the daemon itself", () => {
-  test("one that is gone is called gone, and its last word old", async () => {
+  test("one without an answer is shown as such, and its last data as old", async () => {
     const browser = await show(calmStatus());
     browser.answers(() => {
       throw new TypeError("fetch failed");
@@ -337,14 +337,14 @@ describe("when something is wrong with the daemon itself", () => {
     expect(browser.document.title).toBe("⚠ no answer · perpwatch");
     await browser.pass(60_000);
     expect(browser.text("wallets")).toContain("data is old: 1 min 02 s");
-    // And when it is back, nothing of that is left.
+    // After it is back, nothing of that remains.
     browser.answers(() => wire(calmStatus()));
     await browser.pass(2_000);
     expect(browser.body.classes).not.toContain("gone");
     expect(browser.text("banner")).toBe("");
   });
 
-  test("one that never answered is told, with what it said", async () => {
+  test("one that never answered is reported, with the failure", async () => {
     const browser = openBrowser();
     browser.answers(() => 500);
     runInContext(script, createContext({ ...browser.globals }));
@@ -352,7 +352,7 @@ describe("when something is wrong with the daemon itself", () => {
     expect(browser.text("banner")).toMatch(/No answer from the daemon It answered 500/);
   });
 
-  test("a tab that was asleep asks at once, and does not pass off old figures", async () => {
+  test("a suspended tab requests at once, and does not show old figures as current", async () => {
     const browser = await show(calmStatus());
     browser.document.hidden = true;
     await browser.pass(600_000);
@@ -378,7 +378,7 @@ describe("when something is wrong with the daemon itself", () => {
 describe("a browser that is not logged in", () => {
   const none = (password: boolean) => new Refusal(401, { error: "this needs a login", password });
 
-  /** @param hash what follows the address */
+  /** @param hash fragment of the address */
   async function opened(answers: (url: string, method: string) => unknown, hash = "") {
     const browser = openBrowser();
     browser.location.hash = hash;
@@ -388,7 +388,7 @@ describe("a browser that is not logged in", () => {
     return browser;
   }
 
-  test("says how to log in, asks seldom, and is drawn once another tab has logged in", async () => {
+  test("states how to log in, requests seldom, and is drawn once another tab has logged in", async () => {
     let isIn = false;
     const browser = await opened((url) =>
       url !== "/api/v1/status" ? { by: "session" } : isIn ? wire(calmStatus()) : none(false),
@@ -465,7 +465,7 @@ describe("a browser that is not logged in", () => {
     expect(browser.root("login").innerHTML).toContain("<form");
   });
 
-  test("is told that a link was used up, whatever that text holds", async () => {
+  test("is told that a link was used, with the text escaped", async () => {
     const browser = await opened(
       (_url, method) => (method === "POST" ? new Refusal(401, { error: "used <b>up</b>" }) : none(false)),
       "#login=abc",
@@ -501,7 +501,7 @@ describe("a browser that is not logged in", () => {
     await browser.event("click", { target: { id: "logout" } });
     expect(browser.sent.at(-1)).toEqual({ method: "DELETE" });
     expect(browser.text("login")).toContain("Or log in by password");
-    // Nothing of the daemon stays in the document.
+    // The document contains no data of the daemon.
     for (const id of places) if (id !== "login") expect(browser.text(id)).toBe("");
   });
 
@@ -517,7 +517,7 @@ describe("drawing again", () => {
       .map(([key, value]) => `<li data-key="${key}" class="c${value % 3}">${value}<b>${key}</b></li>`)
       .join("");
 
-  /** Draws one text after the other into the same place. */
+  /** Draws one text after the other into the same element. */
   async function drawn(htmls: readonly string[]) {
     const browser = openBrowser();
     let at = 0;

@@ -1,14 +1,14 @@
-/** Logging in by password: right and wrong, slowed down and logged, behind a proxy and not. */
+/** Logins by password: right and wrong, throttled and logged, behind a proxy and without. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { addressGroup } from "../../src/web/access/client-address.ts";
+import { LoginThrottle } from "../../src/web/access/login-throttle.ts";
 import { hashPassword } from "../../src/web/access/password.ts";
-import { SlowDown } from "../../src/web/access/slow-down.ts";
 import { silentLog } from "../../src/web/log.ts";
 import { handClock } from "../channels/hand-clock.ts";
 import { cookieOf, type OpenOptions, openDashboard } from "./open.ts";
 
 const password = "correct horse battery";
-/** The least that a configuration may have. */
+/** The minimum that a configuration may have. */
 const cheap = { N: 16_384, r: 8, p: 1 };
 let passwordHash: string;
 beforeAll(async () => {
@@ -52,7 +52,7 @@ test("the right one logs in, the wrong one does not", async () => {
   expect(JSON.stringify(daemon.logged)).not.toMatch(/batter/);
 });
 
-test("one that is written otherwise, with the same letters, is the same", async () => {
+test("another Unicode form of the same letters is the same", async () => {
   const [composed, decomposed] = ["grün grün grün".normalize("NFC"), "grün grün grün".normalize("NFD")];
   await using daemon = await opened({ passwordHash: await hashPassword(composed, cheap) });
   expect((await daemon.logInWith(decomposed)).status).toBe(200);
@@ -72,8 +72,8 @@ test("none logs in where none is configured", async () => {
   ]);
 });
 
-describe("whoever guesses", () => {
-  test("waits after the sixth wrong one, also for the right one, and never more than a minute", async () => {
+describe("guesses", () => {
+  test("wait after the sixth wrong one, also for the right one, and never more than a minute", async () => {
     await using daemon = await opened();
     const waits: number[] = [];
     for (let failures = 0; failures < 14; ) {
@@ -86,7 +86,7 @@ describe("whoever guesses", () => {
       const seconds = Number(reply.headers["retry-after"]);
       expect((await daemon.logInWith(password)).status).toBe(429);
       waits.push(seconds);
-      // Asking meanwhile makes it no longer.
+      // Attempts meanwhile do not extend it.
       daemon.machine.pass(seconds * 1_000 - 1);
       expect(Number((await daemon.logInWith("wrong horse battery")).headers["retry-after"])).toBe(1);
       daemon.machine.pass(1);
@@ -94,12 +94,12 @@ describe("whoever guesses", () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
     daemon.machine.pass(60_000);
     expect((await daemon.logInWith(password)).status).toBe(200);
-    // The right one begins anew.
+    // A right password resets it.
     for (let failures = 0; failures < 5; failures++)
       expect((await daemon.logInWith("wrong horse battery")).status).toBe(401);
   });
 
-  test("holds up neither links nor tokens, nor what monitors the daemon", async () => {
+  test("delay neither links nor tokens, nor monitoring", async () => {
     await using daemon = await opened();
     const token = await daemon.token("read");
     const guesses = Array.from({ length: 12 }, () => daemon.logInWith("wrong horse battery"));
@@ -109,12 +109,12 @@ describe("whoever guesses", () => {
     expect((await daemon.overTcp("/api/v1/status", { headers })).status).toBe(200);
     const statuses = (await Promise.all(guesses)).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([401, 429]));
-    // Five without a wait, and one more of those that asked at the same time.
+    // Five without a wait, and one more of the simultaneous ones.
     expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(6);
     expect(await daemon.logIn()).toEqual({ cookie: expect.any(String) });
   });
 
-  test("from one address does not make another wait", async () => {
+  test("from one address do not delay another", async () => {
     await using daemon = await opened({ behindProxy: true, allowedHosts: ["localhost"] });
     const from = (address: string) => ({ "x-forwarded-for": `10.0.0.1, ${address}` });
     for (let failures = 0; failures < 6; failures++)
@@ -142,7 +142,7 @@ describe("whoever guesses", () => {
       };
     };
 
-    test("makes one wait that nobody has logged in from, and none that somebody has, by password, link or token", async () => {
+    test("delay an address without a login, and none with one by password, link or token", async () => {
       await using daemon = await guessing();
       const host = { host: "localhost" };
       expect((await daemon.logInWith(password, from("203.0.113.1"))).status).toBe(200);
@@ -161,7 +161,7 @@ describe("whoever guesses", () => {
         expect((await daemon.logInWith(password, from(address))).status).toBe(200);
     });
 
-    test("leaves an address that somebody has logged in from its own wait", async () => {
+    test("do not change the wait of an address with a login", async () => {
       await using daemon = await guessing();
       expect((await daemon.logInWith(password, from("203.0.113.1"))).status).toBe(200);
       for (let failures = 0; failures < 6; failures++)
@@ -175,17 +175,17 @@ describe("whoever guesses", () => {
     });
   });
 
-  test("from addresses without number is forgotten, a hundred known ones are kept", () => {
-    const slowDown = new SlowDown(handClock(), silentLog);
-    for (let one = 0; one <= 100; one++) slowDown.know(`known ${one}`);
-    for (let one = 0; one < 5_000; one++) slowDown.failed(`a ${one}`, "a", "password");
-    expect(slowDown.isKnown("known 0")).toBe(false);
-    expect(slowDown.isKnown("known 1")).toBe(true);
-    expect(slowDown.waitMs("known 100")).toBe(0);
-    expect(slowDown.waitMs("another")).toBeGreaterThan(0);
+  test("from many addresses are forgotten, a hundred known ones are kept", () => {
+    const throttle = new LoginThrottle(handClock(), silentLog);
+    for (let one = 0; one <= 100; one++) throttle.markKnown(`known ${one}`);
+    for (let one = 0; one < 5_000; one++) throttle.failed(`a ${one}`, "a", "password");
+    expect(throttle.isKnown("known 0")).toBe(false);
+    expect(throttle.isKnown("known 1")).toBe(true);
+    expect(throttle.waitMs("known 100")).toBe(0);
+    expect(throttle.waitMs("another")).toBeGreaterThan(0);
   });
 
-  test("cannot pass for others by a header where no proxy is configured, nor as none behind one", async () => {
+  test("cannot use a header to appear as others without a proxy, or as none behind one", async () => {
     await using daemon = await opened();
     for (let failures = 0; failures < 6; failures++)
       await daemon.logInWith("wrong horse battery", { "x-forwarded-for": `203.0.113.${failures}` });
@@ -203,7 +203,7 @@ describe("whoever guesses", () => {
     ["203.0.113.7:4711", "203.0.113.7"],
     ["[2001:db8::1]:4711", "2001:db8::1"],
     ["[2001:db8::1]", "2001:db8::1"],
-    // No port, and no address: the proxy's own counts.
+    // Neither port nor address: the proxy's own address counts.
     ["203.0.113.7:471111", "127.0.0.1"],
     ["203.0.113.7:", "127.0.0.1"],
     ["2001:db8::1]:4711", "127.0.0.1"],
@@ -216,15 +216,15 @@ describe("whoever guesses", () => {
     expect(daemon.logged).toContainEqual(expect.objectContaining({ address, with: "password" }));
   });
 
-  test("with many addresses gets one attempt in two seconds after the first twenty, and an address its turn", () => {
+  test("from many addresses get one attempt in two seconds after the first twenty, and every address a turn", () => {
     const clock = handClock();
-    const slowDown = new SlowDown(clock, silentLog);
+    const throttle = new LoginThrottle(clock, silentLog);
     let tried = 0;
     for (let second = 0; second < 600; second++) {
       for (let many = 0; many < 50; many++) {
         const address = `2001:db8::${second}:${many}`;
-        if (slowDown.waitMs(address) > 0) continue;
-        slowDown.failed(address, address, "password");
+        if (throttle.waitMs(address) > 0) continue;
+        throttle.failed(address, address, "password");
         tried++;
       }
       clock.pass(1_000);
@@ -232,25 +232,25 @@ describe("whoever guesses", () => {
     expect(tried).toBeGreaterThan(300);
     expect(tried).toBeLessThanOrEqual(320);
     clock.pass(2_000);
-    expect(slowDown.waitMs("192.0.2.1")).toBe(0);
+    expect(throttle.waitMs("192.0.2.1")).toBe(0);
   });
 
-  test("has ten lines a minute in the log, and the next counts what had none", () => {
+  test("have ten log lines a minute, and the next has the number of omitted ones", () => {
     const clock = handClock();
     const lines: object[] = [];
     const log = { ...silentLog, warn: (fields: object) => void lines.push(fields) };
-    const slowDown = new SlowDown(clock, log);
-    for (let times = 0; times < 500; times++) slowDown.failed("a", "a", "token");
+    const throttle = new LoginThrottle(clock, log);
+    for (let times = 0; times < 500; times++) throttle.failed("a", "a", "token");
     expect(lines).toHaveLength(10);
     clock.pass(60_000);
-    slowDown.failed("b", "b", "link");
+    throttle.failed("b", "b", "link");
     expect(lines.at(-1)).toEqual({ address: "b", with: "link", failuresWithoutLine: 490 });
   });
 
-  test("by tokens or links makes no password wait", () => {
-    const slowDown = new SlowDown(handClock(), silentLog);
-    for (let times = 0; times < 100; times++) slowDown.failed("a", "a", times % 2 ? "token" : "link");
-    expect(slowDown.waitMs("a")).toBe(0);
+  test("by tokens or links delay no password", () => {
+    const throttle = new LoginThrottle(handClock(), silentLog);
+    for (let times = 0; times < 100; times++) throttle.failed("a", "a", times % 2 ? "token" : "link");
+    expect(throttle.waitMs("a")).toBe(0);
   });
 });
 
@@ -265,4 +265,4 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
   ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
   ["unknown", "unknown"],
-])("%s is slowed down as %s", (address, group) => expect(addressGroup(address)).toBe(group));
+])("%s is throttled as %s", (address, group) => expect(addressGroup(address)).toBe(group));

@@ -1,4 +1,4 @@
-/** As much of a browser's document as the page uses: nodes, a parser for markup that is well formed, and serializing. */
+/** The part of the DOM that the page uses: nodes, a parser for well-formed markup, and serialization. */
 
 export class TinyNode {
   readonly nodeType: number;
@@ -87,7 +87,7 @@ const plain = (text: string) => text.replace(/&([\w#]+);/g, (whole, name: string
 const escaped = (text: string) =>
   text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]!);
 
-/** @throws when an element is left open, closed in the wrong order, or something is no markup at all */
+/** @throws if an element is not closed, closed in the wrong order, or the text is not markup */
 function parseInto(root: TinyNode, html: string): void {
   let at = root;
   let rest = html;

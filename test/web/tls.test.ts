@@ -1,4 +1,4 @@
-/** The page over TLS, and behind a proxy that speaks it. The certificates are for tests only. */
+/** The page over TLS, and behind a TLS proxy. The certificates are for tests only. */
 import { readFileSync } from "node:fs";
 import { connect as dial } from "node:net";
 import { describe, expect, test } from "vitest";
@@ -55,7 +55,7 @@ describe("a reload", () => {
     expect((await ask(session)).status).toBe(200);
   });
 
-  test("leaves alone what waits for a restart: login, address, whether it speaks TLS", async () => {
+  test("does not change what needs a restart: login, address, TLS or not", async () => {
     await using daemon = await openDashboard();
     const changed = { login: "never", tls: first, behindProxy: true, port: 1 } as const;
     daemon.dashboard.reload(listenWith({ ...changed, allowedHosts: ["watch.example.org"] }));
@@ -67,13 +67,13 @@ describe("a reload", () => {
   });
 });
 
-test("connections that never shake hands keep nobody away", async () => {
+test("connections without a handshake do not block others", async () => {
   await using daemon = await opened();
   const silent = Array.from({ length: 64 }, () => dial(daemon.port, "127.0.0.1"));
   const closed = silent.map((socket) => new Promise<void>((resolve) => socket.on("close", () => resolve())));
   for (const socket of silent) socket.on("error", () => {}).resume();
   await Promise.all(silent.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
-  // One of them goes for each that comes, as soon as there is a handshake to be had.
+  // One of them is closed for each new one, as soon as a handshake is possible.
   for (;;) {
     const reply = await daemon.overTcp("/healthz").catch(() => null);
     if (reply?.status === 200) break;
@@ -87,7 +87,7 @@ test("connections that never shake hands keep nobody away", async () => {
 describe("behind a proxy", () => {
   const proxied = { tls: null, behindProxy: true, allowedHosts: ["watch.example.org"] };
 
-  test("the page is under its name, its cookie Secure, and acts are asked by a page of that name", async () => {
+  test("the page has its name, its cookie is Secure, and actions come from a page of that name", async () => {
     await using daemon = await opened(proxied);
     const { url } = daemon.dashboard.link()!;
     expect(url).toMatch(/^https:\/\/watch\.example\.org\/#login=/);
@@ -97,7 +97,7 @@ describe("behind a proxy", () => {
     expect((await as("https://evil.test")).status).toBe(403);
     expect((await as("http://watch.example.org")).status).toBe(403);
     expect((await as("https://watch.example.org", "evil.test")).status).toBe(421);
-    // A proxy may pass on a name of its own.
+    // A proxy may send its own name.
     const reply = await as("https://watch.example.org", "127.0.0.1:8787");
     expect(reply.headers["set-cookie"]).toEqual([expect.stringMatching(/; Secure$/)]);
   });

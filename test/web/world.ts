@@ -1,4 +1,4 @@
-/** A daemon as the dashboard sees it, standing still, with everything in it that a page has to cope with. */
+/** A fixed state of the daemon for the dashboard, with everything that the page has to handle. */
 import type { DashboardSource } from "../../src/domain/ports.ts";
 import type {
   AccountStatus,
@@ -326,7 +326,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
   };
 }
 
-/** Nothing is wrong anywhere. */
+/** A state without any problem. */
 export function calmStatus(): DaemonStatus {
   const { watch, schedules, channels, ...rest } = status();
   return {
@@ -348,7 +348,7 @@ export function calmStatus(): DaemonStatus {
   };
 }
 
-/** A source that answers from `status`, knows alert 57, wallet `main` and channel `chat`, and notes what was asked of it. */
+/** A source that answers from `status`, knows alert 57, wallet `main` and channel `chat`, and records requests. */
 export function source(of: Partial<DashboardSource> = {}): DashboardSource & { readonly asked: unknown[][] } {
   const asked: unknown[][] = [];
   const note = <A extends unknown[], R>(name: string, answer: (...args: A) => R) => {
@@ -431,7 +431,7 @@ export function source(of: Partial<DashboardSource> = {}): DashboardSource & { r
   };
 }
 
-/** Nothing was read for three minutes; the channel for mail is not reached either. */
+/** No data for three minutes; the mail channel is not reachable either. */
 export function darkStatus(): DaemonStatus {
   const sinceMs = nowMs - 180_000;
   const { watch, schedules, channels, ...rest } = status();

@@ -1,10 +1,11 @@
 /**
- * Prometheus Alertmanager, version 2 of its API: its own routes, silences and receivers then go on from there. Taking an
- * alert twice changes nothing there.
+ * Prometheus Alertmanager, API version 2. Its own routes, silences and receivers apply to the alerts. Posting an alert
+ * twice changes nothing.
  *
- * Alertmanager forgets an alert that nobody repeats; ours are told once, so each names an end far off, and gets its true one
- * when it ends. Labels are what an alert is known by, and the level is one of them, as routes there match it: an alert that
- * rises or falls ends under the old level and begins under the new one.
+ * Alertmanager forgets an alert that is not repeated. perpwatch sends an alert once, so it is posted with a distant
+ * end, and posted again with its true end when it ends. Alertmanager identifies an alert by its labels, and severity is
+ * one of them because routes match it: an alert that rises or falls ends under the old severity and begins under the
+ * new one.
  */
 import { z } from "zod";
 import { type AlertChange, severities } from "../../domain/alert.ts";
@@ -14,7 +15,15 @@ import type { Channel, ProbeResult } from "../channel.ts";
 import { shownParts } from "../lines.ts";
 import type { CommandLine } from "../message/command-line.ts";
 import { render } from "../message.ts";
-import { type Answer, isPage, type NoAnswer, noDigest, Poster, parsed, probeFailure } from "../post.ts";
+import {
+  type Answer,
+  digestRefused,
+  isHtml,
+  type NoAnswer,
+  Poster,
+  probeFailure,
+  tryParseJson,
+} from "../post.ts";
 import type { Block } from "../rendering.ts";
 
 const labelName = z
@@ -29,7 +38,7 @@ export const alertmanagerSettings = z
     user: z.string().min(1).optional(),
     password: z.string().min(1).optional(),
     token: secretWord.optional(),
-    /** Put on every alert, beside its own. */
+    /** Added to the labels of every alert. */
     labels: z.record(labelName, z.string()).default({}),
   })
   .refine(({ user, password }) => (user === undefined) === (password === undefined), {
@@ -51,10 +60,10 @@ export interface AlertmanagerDeps {
 
 const timeoutMs = 8_000;
 export const alertmanagerCapacity: Capacity = { apart: true, tellsEach: true };
-/** The time for which an alert stands there without its true end, ms. */
-const standsMs = 30 * 86_400_000;
-/** An event has no end: it is shown for this long, ms. */
-const eventStandsMs = 3_600_000;
+/** End of an alert whose true end is not known, after its start, ms. */
+const openEndMs = 30 * 86_400_000;
+/** Duration of an event, which has no end of its own, ms. */
+const eventDurationMs = 3_600_000;
 
 export function createAlertmanager(
   name: string,
@@ -75,9 +84,9 @@ export function createAlertmanager(
 
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
     const answer = await poster.call({ method: "GET", url: `${base}/api/v2/status`, headers }, signal);
-    const verdict = poster.verdict(answer, isOwn(answer) ? "" : null);
+    const verdict = poster.verdict(answer, isFromAlertmanager(answer) ? "" : null);
     if (verdict.kind === "delivered") {
-      const status = answer.kind === "answer" ? (parsed(answer.text) as Status | undefined) : undefined;
+      const status = answer.kind === "answer" ? (tryParseJson(answer.text) as Status | undefined) : undefined;
       const version = status?.versionInfo?.version;
       return {
         kind: "ok",
@@ -100,7 +109,7 @@ export function createAlertmanager(
     probe,
     stop: () => poster.close(),
     async send({ message, late }, signal) {
-      if (message.content.kind === "digest") return noDigest("Alertmanager");
+      if (message.content.kind === "digest") return digestRefused("Alertmanager");
       const { blocks, headline, notes } = render(message, { ...deps, apart: true }, late);
       const labels = { ...settings.labels, sender: message.content.sender };
       const atMs = message.sealedAtMs;
@@ -118,14 +127,17 @@ export function createAlertmanager(
               alertsOf(change, blocks[i]!, labels, [...notes, `message ${message.id}`]),
             );
       const answer = await poster.call({ url: `${base}/api/v2/alerts`, headers, body }, signal);
-      return poster.verdict(answer, isOwn(answer) ? `${body.length} taken` : null);
+      return poster.verdict(answer, isFromAlertmanager(answer) ? `${body.length} taken` : null);
     },
   };
 }
 
-/** Alertmanager's own success has no words. Those of a server like it are its own matter, but for a page. */
-function isOwn(answer: Answer | NoAnswer): boolean {
-  return answer.kind === "answer" && !isPage(answer.text);
+/**
+ * Alertmanager answers success with an empty body. Compatible servers may answer differently, but not with an HTML
+ * page.
+ */
+function isFromAlertmanager(answer: Answer | NoAnswer): boolean {
+  return answer.kind === "answer" && !isHtml(answer.text);
 }
 
 interface Status {
@@ -139,7 +151,7 @@ function alertsOf(
   notes: readonly string[],
 ): object[] {
   const { description } = shownParts(block);
-  const as = (severity: string, endsAtMs: number) => ({
+  const postable = (severity: string, endsAtMs: number) => ({
     labels: {
       ...more,
       ...Object.fromEntries(
@@ -152,7 +164,7 @@ function alertsOf(
       subject: alert.subject,
       ...(alert.wallet === null ? {} : { wallet: alert.wallet }),
       ...(alert.symbol === null ? {} : { symbol: alert.symbol }),
-      // An event is told once and for ever: another one is no repeat of it.
+      // Another event is not a repetition of this one.
       ...(alert.eventKey === null ? {} : { event: alert.eventKey }),
     },
     annotations: {
@@ -165,12 +177,12 @@ function alertsOf(
     startsAt: iso(happenedMs ?? alert.firedAtMs),
     endsAt: iso(endsAtMs),
   });
-  if (alert.event) return [as(alert.severity, (happenedMs ?? atMs) + eventStandsMs)];
-  if (kind === "ended") return [as(alert.severity, alert.endedAtMs ?? atMs)];
-  const now = as(alert.severity, atMs + standsMs);
+  if (alert.event) return [postable(alert.severity, (happenedMs ?? atMs) + eventDurationMs)];
+  if (kind === "ended") return [postable(alert.severity, alert.endedAtMs ?? atMs)];
+  const now = postable(alert.severity, atMs + openEndMs);
   if (kind !== "rose" && kind !== "fell") return [now];
-  const left = severities.filter((one) => one !== alert.severity);
-  return [...left.map((severity) => as(severity, atMs)), now];
+  const otherLevels = severities.filter((one) => one !== alert.severity);
+  return [...otherLevels.map((severity) => postable(severity, atMs)), now];
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString();

@@ -1,10 +1,10 @@
-/** The contents of a chart, in words and figures: for its labels, and for whoever does not see the picture. Pure. */
+/** The contents of a chart as text, for labels and alternative texts. Pure. */
 import type { ChartSeries } from "../../domain/chart.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { formatAmount, formatPercent, formatPrice, formatRate, formatUsd } from "../../domain/number-text.ts";
 import { ownLine, shorten } from "../text.ts";
 
-/** @returns how values of a unit are written */
+/** @returns a formatter for values of a unit */
 export function formatOf(unit: string): (value: number) => string {
   switch (unit) {
     case "usd":

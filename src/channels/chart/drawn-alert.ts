@@ -1,8 +1,8 @@
-/** Selects the alert of a message that is drawn. Pure. */
+/** Selects the alert of a message for the chart. Pure. */
 import { type Severity, severityRank } from "../../domain/alert.ts";
 import type { MessageContent } from "../../domain/delivery.ts";
 
-/** @returns the worst alert that fires and is no event, or null */
+/** @returns the highest-severity firing alert that is not an event, or null */
 export function drawnAlert({ kind, items }: MessageContent): number | null {
   let worst: { readonly id: number; readonly severity: Severity } | null = null;
   for (const { change } of kind === "alert" ? items : []) {

@@ -1,11 +1,11 @@
-/** An SVG of ours as a PNG, drawn beside the loop, in the one font that comes with perpwatch: the machine's do not matter. */
+/** Renders an SVG to PNG outside the event loop, with the bundled font only, so that the machine's fonts do not matter. */
 import { fileURLToPath } from "node:url";
 
 const font = fileURLToPath(new URL("../../../fonts/DejaVuSansMono.ttf", import.meta.url));
 
 /**
  * The same SVG gives the same bytes. Rejects where the library has no build for this machine.
- * @param zoom pixels for each unit of the SVG
+ * @param zoom pixels per unit of the SVG
  */
 export async function pngOf(svg: string, zoom = 1): Promise<Buffer> {
   const { renderAsync } = await import("@resvg/resvg-js");

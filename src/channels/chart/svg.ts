@@ -1,4 +1,4 @@
-/** The series behind an alert as a picture: its line, the levels at which rules fire, and now. Pure. */
+/** Draws the series behind an alert as SVG: the line, the thresholds of its rule, and the newest value. Pure. */
 import type { Severity } from "../../domain/alert.ts";
 import type { ChartSeries } from "../../domain/chart.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
@@ -14,14 +14,14 @@ const right = 110;
 const top = 34;
 const bottom = 28;
 const labelHeight = 14;
-/** Points drawn: more of them than pixels tell nothing more. */
+/** Maximum number of drawn points; more would exceed the pixels. */
 const maxPoints = 400;
 
 export const chartSize = { width, height } as const;
 
-/** Colours around the line: a chat is dark, a mail is light. */
+/** Colours. Chats are dark, mails are light. */
 export interface ChartTheme {
-  readonly ground: string;
+  readonly background: string;
   readonly text: string;
   readonly faint: string;
   readonly now: string;
@@ -29,41 +29,41 @@ export interface ChartTheme {
 }
 
 const darkChart: ChartTheme = {
-  ...{ ground: "#1e1f22", text: "#dbdee1", faint: "#949ba4", now: "#ffffff" },
+  ...{ background: "#1e1f22", text: "#dbdee1", faint: "#949ba4", now: "#ffffff" },
   levels: { info: "#2e90fa", warning: "#f79009", critical: "#d92d20" },
 };
-/** For a mail: its text and its colours of severities. */
+/** For mails: their text colour and severity colours. */
 export const lightChart: ChartTheme = {
-  ...{ ground: "#f9fafb", text: "#344054", faint: "#667085", now: "#101828" },
+  ...{ background: "#f9fafb", text: "#344054", faint: "#667085", now: "#101828" },
   levels: { info: "#175cd3", warning: "#b54708", critical: "#b42318" },
 };
 
-/** @returns an SVG of 640 × 240, or null where there is no line to draw */
+/** @returns an SVG of 640 × 240, or null if there are fewer than two points */
 export function chartSvg(series: ChartSeries, timezone: string, theme = darkChart): string | null {
   const points = thinned(
-    series.points.filter(([, value]) => drawable(value)),
+    series.points.filter(([, value]) => isDrawable(value)),
     maxPoints,
   );
   const [first, last] = [points[0], points.at(-1)];
   if (first === undefined || last === undefined || points.length < 2 || last[0] <= first[0]) return null;
-  const limits = series.thresholds.filter(({ value }) => drawable(value));
+  const limits = series.thresholds.filter(({ value }) => isDrawable(value));
   const values = [...points.map(([, value]) => value), ...limits.map(({ value }) => value)];
-  const [least, most] = [Math.min(...values), Math.max(...values)];
-  const margin = Math.max((most - least || Math.abs(most)) * 0.08, 1e-100);
-  const [low, high] = [least - margin, most + margin];
+  const [min, max] = [Math.min(...values), Math.max(...values)];
+  const margin = Math.max((max - min || Math.abs(max)) * 0.08, 1e-100);
+  const [low, high] = [min - margin, max + margin];
   const x = (ms: number) => round(left + ((ms - first[0]) / (last[0] - first[0])) * (width - left - right));
   const y = (value: number) =>
     round(height - bottom - ((value - low) / (high - low)) * (height - top - bottom));
   const format = formatOf(series.unit);
   const path = points.map(([ms, value], index) => `${index === 0 ? "M" : "L"}${x(ms)} ${y(value)}`).join("");
-  const labels = apart([last[1], ...limits.map(({ value }) => value)].map((value) => y(value) + 4));
+  const labels = spreadLabels([last[1], ...limits.map(({ value }) => value)].map((value) => y(value) + 4));
   const edge = width - right;
   const text = (at: number, line: number, fill: string, words: string, anchor = "start") =>
     `<text x="${at}" y="${line}" fill="${fill}" text-anchor="${anchor}">${forHtml(words)}</text>`;
   const span = formatDurationMs(last[0] - first[0]);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="DejaVu Sans Mono" font-size="12">`,
-    `<rect width="${width}" height="${height}" fill="${theme.ground}"/>`,
+    `<rect width="${width}" height="${height}" fill="${theme.background}"/>`,
     text(left, 22, theme.text, shorten(ownLine(series.title), 70)),
     `<path d="${path}" fill="none" stroke="${theme.text}" stroke-width="2" stroke-linejoin="round"/>`,
     `<circle cx="${x(last[0])}" cy="${y(last[1])}" r="4" fill="${theme.now}"/>`,
@@ -78,24 +78,24 @@ export function chartSvg(series: ChartSeries, timezone: string, theme = darkChar
   ].join("\n");
 }
 
-/** Heights of labels at which none covers another, in the order of what they name. */
-function apart(wanted: readonly number[]): number[] {
-  const from = [...wanted.keys()].sort((a, b) => wanted[a]! - wanted[b]!);
-  const at = [...wanted];
+/** Returns y positions at which the labels do not overlap, in the order of the input. */
+function spreadLabels(positions: readonly number[]): number[] {
+  const from = [...positions.keys()].sort((a, b) => positions[a]! - positions[b]!);
+  const at = [...positions];
   for (const [place, index] of from.entries()) {
     const above = from[place - 1];
     if (above !== undefined) at[index] = Math.max(at[index]!, at[above]! + labelHeight);
   }
-  let lowest = height - 8;
+  let maxY = height - 8;
   for (const index of from.toReversed()) {
-    at[index] = round(Math.min(at[index]!, lowest));
-    lowest = at[index]! - labelHeight;
+    at[index] = round(Math.min(at[index]!, maxY));
+    maxY = at[index]! - labelHeight;
   }
   return at;
 }
 
-/** Infinity is a distance to what is not there; beyond these is no figure of any market. */
-function drawable(value: number): boolean {
+/** Infinity stands for a missing liquidation price; no market figure is above this bound. */
+function isDrawable(value: number): boolean {
   return Math.abs(value) < 1e100;
 }
 

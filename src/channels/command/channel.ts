@@ -1,10 +1,10 @@
 /**
- * A program of one's own that is run for each message, with the message as JSON on its standard input (the document that
- * webhooks are sent). No shell: arguments are handed over as they are written. It sees no more of the environment than PATH,
- * HOME, LANG, and the message's id and severity; when its time is over it and all that it began is killed.
+ * Runs a program of the user for each message. The message is written to its standard input as JSON (the same document
+ * as for webhooks). No shell is used: arguments are passed as written. The environment has only PATH, HOME, LANG, TZ,
+ * the message's id and its severity. At the timeout the program and its process group are killed.
  *
- * Status 0: delivered, with the first line that it printed as the receipt. 65 (EX_DATAERR): this message is refused for
- * good. Anything else: tried again. A program that cannot be run at all is a broken channel.
+ * Exit status 0: delivered; the first printed line is the receipt. 65 (EX_DATAERR): this message is refused for good.
+ * Other statuses: retry. A program that cannot be started is a broken channel.
  */
 import { spawn } from "node:child_process";
 import path from "node:path";
@@ -18,13 +18,13 @@ import { documentOf } from "../document.ts";
 import type { CommandLine } from "../message/command-line.ts";
 import { cleanLine, shorten } from "../text.ts";
 
-const longestMs = 120_000;
-/** Alerts in one document: as webhooks are sent. */
+const maxTimeoutMs = 120_000;
+/** Maximum alerts in one document, as for webhooks. */
 export const commandCapacity: Capacity = { apart: true, maxNamed: 50 };
 
 export const commandSettings = z.strictObject({
   type: z.literal("command"),
-  /** The program's path, in full. */
+  /** Absolute path of the program. */
   command: z
     .string()
     .refine((text) => path.isAbsolute(text), "must be a full path, such as /usr/local/bin/tell-me"),
@@ -34,7 +34,7 @@ export const commandSettings = z.strictObject({
     .default("10s")
     .transform((text, context) => {
       const ms = parseDurationMs(text);
-      if (ms !== undefined && ms >= 100 && ms <= longestMs) return ms;
+      if (ms !== undefined && ms >= 100 && ms <= maxTimeoutMs) return ms;
       context.addIssue({
         code: "custom",
         message: "must be a duration from 100ms to 2m, such as 10s",
@@ -48,14 +48,14 @@ export type CommandSettings = z.infer<typeof commandSettings>;
 export interface CommandDeps {
   readonly timezone: string;
   readonly commandLine: CommandLine;
-  /** PATH, HOME and LANG as the daemon has them. */
+  /** PATH, HOME, LANG and TZ of the daemon. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** The part that is kept of a program's output, characters. */
-const maxPrinted = 4_096;
+/** Number of characters kept of the output. */
+const maxOutput = 4_096;
 const dataError = 65;
-/** The time for which the rest of its output is awaited after its end, ms. */
+/** Wait for remaining output after the program has exited, ms. */
 const drainMs = 250;
 
 export function createCommand(name: string, settings: CommandSettings, deps: CommandDeps): Channel {
@@ -72,7 +72,7 @@ export function createCommand(name: string, settings: CommandSettings, deps: Com
       return {
         kind: "failed",
         failure: "rejected",
-        detail: `${command} ${whyNot(errorCode(error) ?? "")}`,
+        detail: `${command} ${failureText(errorCode(error) ?? "")}`,
         fix,
       };
     }
@@ -89,7 +89,7 @@ export function createCommand(name: string, settings: CommandSettings, deps: Com
     send({ message }, signal) {
       return new Promise<SendResult>((resolve, reject) => {
         signal.throwIfAborted();
-        // A process group of its own, so that what it began ends with it.
+        // Its own process group, so that its children are killed with it.
         const child = spawn(command, args, {
           shell: false,
           detached: true,
@@ -100,20 +100,20 @@ export function createCommand(name: string, settings: CommandSettings, deps: Com
             PERPWATCH_SEVERITY: message.severity,
           },
         });
-        let printed = "";
-        let complained = "";
-        let over = false;
+        let output = "";
+        let errorOutput = "";
+        let settled = false;
         let drain: NodeJS.Timeout | undefined;
         const kill = () => {
           try {
             if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
           } catch {
-            // It is gone already.
+            // The process has exited already.
           }
         };
         const finish = (settle: () => void) => {
-          if (over) return;
-          over = true;
+          if (settled) return;
+          settled = true;
           clearTimeout(timer);
           clearTimeout(drain);
           signal.removeEventListener("abort", abort);
@@ -130,22 +130,22 @@ export function createCommand(name: string, settings: CommandSettings, deps: Com
         }, timeout);
         signal.addEventListener("abort", abort, { once: true });
         child.on("error", (error) => {
-          const detail = `${command} ${whyNot(errorCode(error) ?? "")}`;
+          const detail = `${command} ${failureText(errorCode(error) ?? "")}`;
           finish(() => resolve({ kind: "refused", failure: "rejected", detail, channelBroken: true }));
         });
         child.stdout.setEncoding("utf8").on("data", (text: string) => {
-          if (printed.length < maxPrinted) printed += text;
+          if (output.length < maxOutput) output += text;
         });
         child.stderr.setEncoding("utf8").on("data", (text: string) => {
-          if (complained.length < maxPrinted) complained += text;
+          if (errorOutput.length < maxOutput) errorOutput += text;
         });
-        // A program that does not read its input may be content all the same.
+        // A program may succeed without reading its input.
         child.stdin.on("error", () => {});
         child.stdin.end(`${printableJson(JSON.stringify(documentOf(message, deps)))}\n`);
         child.on("exit", (status, killedBy) => {
-          const done = () => finish(() => resolve(verdict(shown, status, killedBy, printed, complained)));
+          const done = () => finish(() => resolve(verdict(shown, status, killedBy, output, errorOutput)));
           child.on("close", done);
-          // What it began may hold its output open for ever.
+          // A child process may keep the output open.
           drain = setTimeout(done, drainMs);
         });
       });
@@ -157,20 +157,20 @@ function verdict(
   shown: string,
   status: number | null,
   killedBy: string | null,
-  printed: string,
-  complained: string,
+  output: string,
+  errorOutput: string,
 ): SendResult {
-  if (status === 0) return { kind: "delivered", receipt: firstLine(printed) || "status 0" };
-  const said = firstLine(complained) || firstLine(printed);
+  if (status === 0) return { kind: "delivered", receipt: firstLine(output) || "status 0" };
+  const firstOutput = firstLine(errorOutput) || firstLine(output);
   const how = status === null ? `was ended by ${killedBy}` : `ended with status ${status}`;
-  const detail = `${shown} ${how}${said === "" ? "" : `: ${said}`}`;
+  const detail = `${shown} ${how}${firstOutput === "" ? "" : `: ${firstOutput}`}`;
   if (status === dataError) return { kind: "refused", failure: "rejected", detail, channelBroken: false };
   return { kind: "retry", failure: "server-error", detail, afterMs: null };
 }
 
 const firstLine = (text: string): string => shorten(cleanLine(text.trim().split("\n", 1)[0] ?? ""), 200);
 
-function whyNot(code: string): string {
+function failureText(code: string): string {
   if (code === "ENOENT") return "does not exist";
   if (code === "EACCES" || code === "EPERM") return "cannot be run by this user";
   return `cannot be run${code === "" ? "" : ` (${code})`}`;

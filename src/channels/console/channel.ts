@@ -1,6 +1,6 @@
 /**
- * The console: a message is a headline and a few indented lines on a stream. Colours only where a person looks on, that
- * is on a terminal. Beside a log of JSON lines it is a JSON line as well, for whoever reads both as one stream.
+ * Writes messages to a stream: a headline and indented lines. Colours are used on terminals only. Beside a JSON log a
+ * message is a JSON line too, so that both can be read as one stream.
  */
 import type { Writable } from "node:stream";
 import { z } from "zod";
@@ -20,11 +20,11 @@ export interface ConsoleDeps {
   readonly out: Writable & { readonly isTTY?: boolean };
   readonly timezone?: string;
   readonly commandLine?: CommandLine;
-  /** A JSON line for each message, whatever the stream is. Default: text. */
+  /** Write a JSON line per message, whatever the stream is. Default: text. */
   readonly json?: boolean;
 }
 
-/** Lines on a stream come when they happen: nothing is gathered. */
+/** Messages are written at once; nothing is grouped. */
 export const consoleCapacity: Capacity = { apart: true };
 
 const ansi: Readonly<Record<Tone, string>> = {
@@ -35,11 +35,11 @@ const ansi: Readonly<Record<Tone, string>> = {
   over: "\u001b[90m",
   test: "\u001b[35m",
 };
-const plain = "\u001b[0m";
+const reset = "\u001b[0m";
 
-/** @returns the lines of one message, each ended by a newline. */
+/** @returns the lines of one message, each ended by a newline */
 export function consoleText(rendering: Rendering, coloured: boolean): string {
-  const paint = (tone: Tone, text: string) => (coloured ? `${ansi[tone]}${text}${plain}` : text);
+  const paint = (tone: Tone, text: string) => (coloured ? `${ansi[tone]}${text}${reset}` : text);
   const [only, ...others] = rendering.blocks;
   const id = only !== undefined && others.length === 0 ? ` (#${only.alertId})` : "";
   const lines = [paint(rendering.tone, `${rendering.headline}${id}`), ...rendering.notes.map(indented)];
@@ -54,14 +54,15 @@ export function consoleText(rendering: Rendering, coloured: boolean): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** The words of log lines, so that one filter serves both. */
+/** Levels as in log lines, so that one filter serves both. */
 const levels: Readonly<Record<Severity, string>> = { critical: "error", warning: "warn", info: "info" };
 
 /**
- * The same as one JSON line. `level`, `time` (when it was sealed), and `msg` (the headline) as a log line has them; then
- * `channel`, `message` (its id), `kind` (`alert`, `digest` or `test`), `severity`, `resolved` (all of it is good news),
- * `notes`, `standing` (what else fires), of a digest `sections` (`title`, `rows` of a name and a value), and `alerts`, each with `id`, `rule`, `subject`, `wallet`, `symbol`, `severity`, `lead`, `summary`, `description`,
- * `figures` (text by name), `fresh`, `now` and `runbook`, as people are told them.
+ * The message as one JSON line. `level`, `time` (when it was finalized) and `msg` (the headline) are those of a log
+ * line. Further fields: `channel`, `message` (its id), `kind` (`alert`, `digest` or `test`), `severity`, `resolved`
+ * (true: good news only), `notes`, `standing` (other firing alerts), `sections` of a digest (`title`, `rows` of name
+ * and value), and `alerts`, each with `id`, `rule`, `subject`, `wallet`, `symbol`, `severity`, `lead`, `summary`,
+ * `description`, `figures` (text by name), `fresh`, `now` and `runbook`, as shown to people.
  */
 export function consoleJson(name: string, message: Message, rendering: Rendering): string {
   const { id, severity, sealedAtMs, content } = message;
@@ -91,8 +92,8 @@ export function consoleJson(name: string, message: Message, rendering: Rendering
 
 const indented = (line: string) => `    ${line}`;
 
-/** In words, what a stream lost for good; null: this failure may pass. */
-function lossOf({ code }: NodeJS.ErrnoException): string | null {
+/** Describes a permanent loss of the stream; null: the failure may be temporary. */
+function permanentLoss({ code }: NodeJS.ErrnoException): string | null {
   if (code === "EIO") return "the terminal that perpwatch was started in was closed";
   return code === "EPIPE" ? "the program that read the output has ended" : null;
 }
@@ -104,9 +105,9 @@ export function createConsole(name: string, deps: ConsoleDeps): Channel {
     detail: out.isTTY === true ? "writes to this terminal" : "writes to standard output",
   };
   const fix = "start perpwatch again with an open standard output";
-  /** The loss that the last write met; null: it met none. */
+  /** Permanent loss found by the last write; null: none. */
   let broken: string | null = null;
-  const look = async (): Promise<ProbeResult> => {
+  const probe = async (): Promise<ProbeResult> => {
     if (broken !== null) return { kind: "failed", failure: "rejected", detail: broken, fix };
     return out.writable
       ? ok
@@ -117,8 +118,8 @@ export function createConsole(name: string, deps: ConsoleDeps): Channel {
     kind: "console",
     ...consoleCapacity,
     deadlineMs: 5_000,
-    start: look,
-    probe: look,
+    start: probe,
+    probe,
     stop: async () => {},
     async send({ message, late }: Outgoing, signal: AbortSignal): Promise<SendResult> {
       signal.throwIfAborted();
@@ -132,18 +133,18 @@ export function createConsole(name: string, deps: ConsoleDeps): Channel {
         signal.addEventListener("abort", abort, { once: true });
         const settle = (error: Error | null | undefined) => {
           signal.removeEventListener("abort", abort);
-          broken = error == null ? null : lossOf(error);
+          broken = error == null ? null : permanentLoss(error);
           if (error == null) return resolve({ kind: "delivered", receipt: "written" });
           if (broken !== null)
             return resolve({ kind: "refused", failure: "rejected", detail: broken, channelBroken: true });
           const detail = `the output stream cannot be written (${error.message})`;
           resolve({ kind: "retry", failure: "unreachable", detail, afterMs: null });
         };
-        // A stream that fails also emits "error", which would end the process if nobody listened.
-        const swallow = () => {};
-        out.once("error", swallow);
+        // A failing stream also emits "error", which would end the process without a listener.
+        const ignoreError = () => {};
+        out.once("error", ignoreError);
         out.write(text, (error) => {
-          setImmediate(() => out.off("error", swallow));
+          setImmediate(() => out.off("error", ignoreError));
           settle(error);
         });
       });

@@ -1,10 +1,10 @@
-/** An answer as Discord shows it, within its limits whatever is in it. Pure. */
+/** Renders an answer as a Discord body, within Discord's limits for any content. Pure. */
 import { absentText } from "../../domain/number-text.ts";
 import type { Answer } from "../answers.ts";
 import { forDiscord } from "../text.ts";
 import { colours } from "./render.ts";
 
-/** The part of an embed's 4096 characters that leaves room for the last line. */
+/** Maximum text of the lines; the rest of an embed's 4096 characters is for the last line. */
 const maxText = 3_900;
 const maxLine = 400;
 

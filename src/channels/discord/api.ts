@@ -1,11 +1,11 @@
 /**
- * One question to Discord's REST API through discord.js, answered within seconds and never twice.
+ * Makes single requests to Discord's REST API through discord.js, within seconds and without retries.
  *
- * discord.js would sleep through rate limits, repeat server errors at once, wait a minute for a hang and forget its
- * token after one 401. All of that is switched off or undone here:
+ * By default, discord.js sleeps during rate limits, repeats server errors at once, waits a minute for an unresponsive
+ * server, and drops its token after one 401. Here this is turned off or undone:
  *
- *  - requests run over a transport of ours that reads the whole body within the time limit;
- *  - rate limits are remembered here, on the handed-in clock, and answered with "not before"; discord.js never sees them;
+ *  - requests use our own transport, which reads the whole body within the time limit;
+ *  - rate limits are stored here, by the injected clock, and returned as "not before"; discord.js never sees them;
  *  - the token is set anew before every request.
  */
 import type { DiscordAPIError, REST } from "discord.js";
@@ -13,12 +13,12 @@ import { Agent } from "undici";
 import type { Clock } from "../../domain/clock.ts";
 import type { SendFailure } from "../../domain/delivery.ts";
 import { errorCode } from "../../domain/error-code.ts";
-import { bounded } from "../post.ts";
+import { boundedWaitMs } from "../post.ts";
 import { withoutSecrets } from "../text.ts";
 import { RateLimited, RateMemory } from "./rate-memory.ts";
-import { asked, responseOf, TooLong, type TransportInit } from "./transport.ts";
+import { responseOf, sendRequest, TooLong, type TransportInit } from "./transport.ts";
 
-/** Maximum duration of one request, ms: connecting, waiting, and the whole answer. */
+/** Maximum duration of one request, ms: connection, wait, and the whole answer. */
 export const requestTimeoutMs = 3_000;
 
 export interface ApiProblem {
@@ -26,13 +26,13 @@ export interface ApiProblem {
   readonly failure: SendFailure;
   /** Null when no answer came. */
   readonly status: number | null;
-  /** Discord's own error code (50035, 10003, …); null where it named none. */
+  /** Discord's error code (50035, 10003, …); null if there is none. */
   readonly code: number | null;
-  /** For people; holds no secret. */
+  /** For people. Contains no secret. */
   readonly detail: string;
-  /** The time of the next attempt, where Discord named one. */
+  /** Wait before the next attempt, if Discord stated one. */
   readonly afterMs: number | null;
-  /** Its answer cannot be read, so that it may have done what was asked. Left out: it did not, or no answer came. */
+  /** Set if the answer cannot be read, so the request may have succeeded. Left out: it failed, or there was no answer. */
   readonly unconfirmed?: true;
 }
 
@@ -40,9 +40,9 @@ export type ApiAnswer = { readonly kind: "ok"; readonly data: unknown } | ApiPro
 
 export interface ApiOptions {
   readonly apiUrl?: string | undefined;
-  /** Null for webhooks, whose address is their authorization. */
+  /** Null for webhooks, whose URL is their authorization. */
   readonly token: string | null;
-  /** Never to be found in a detail. */
+  /** Removed from every detail. */
   readonly secrets: readonly string[];
   readonly clock: Clock;
 }
@@ -84,7 +84,7 @@ export class DiscordApi {
     this.#rates = new RateMemory(options.clock);
   }
 
-  /** One request, one answer. Rejects only with the reason of an aborted signal. */
+  /** Makes one request. Rejects only with the reason of an aborted signal. */
   async call(call: ApiCall, signal: AbortSignal): Promise<ApiAnswer> {
     signal.throwIfAborted();
     const library = await import("discord.js");
@@ -92,9 +92,9 @@ export class DiscordApi {
     this.#rest ??= this.#newRest(library.REST);
     const { token } = this.#options;
     if (token !== null) this.#rest.setToken(token);
-    // discord.js leaves its listener on the signal that it is given: give it one that lives as long as the request.
-    const own = new AbortController();
-    const abort = () => own.abort();
+    // discord.js leaves its listener on the signal, so it gets a signal that lives as long as the request.
+    const controller = new AbortController();
+    const abort = () => controller.abort();
     signal.addEventListener("abort", abort, { once: true });
     const timeoutMs = call.timeoutMs ?? requestTimeoutMs;
     const timer = setTimeout(abort, timeoutMs);
@@ -103,7 +103,7 @@ export class DiscordApi {
         method: call.method as never,
         fullRoute: call.route,
         auth: token !== null,
-        signal: own.signal,
+        signal: controller.signal,
         ...(call.query === undefined ? {} : { query: new URLSearchParams(call.query) }),
         ...(call.body === undefined ? {} : { body: call.body }),
         ...(call.file === undefined ? {} : { files: [call.file] }),
@@ -111,7 +111,7 @@ export class DiscordApi {
       return { kind: "ok", data };
     } catch (error) {
       signal.throwIfAborted();
-      return this.#problem(error, own.signal.aborted ? timeoutMs : null, library);
+      return this.#problem(error, controller.signal.aborted ? timeoutMs : null, library);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
@@ -135,7 +135,7 @@ export class DiscordApi {
       timeout: requestTimeoutMs,
       retries: 0,
       rejectOnRateLimit: () => true,
-      // Its own count of the limit for the whole bot runs on a clock that is not ours.
+      // Its own counter of the bot's global limit uses a clock that cannot be injected.
       globalRequestsPerSecond: Number.POSITIVE_INFINITY,
       makeRequest: (url, init) => this.#transport(url, init as unknown as TransportInit),
       ...(apiUrl === undefined ? {} : { api: apiUrl.replace(/\/+$/, "") }),
@@ -145,14 +145,14 @@ export class DiscordApi {
   async #transport(url: string, init: TransportInit): Promise<Response> {
     const { pathname } = new URL(url);
     this.#rates.check(init.method, pathname);
-    const { answer, body } = await asked(url, init, this.#agent);
+    const { answer, body } = await sendRequest(url, init, this.#agent);
     this.#rates.note(init.method, pathname, answer.statusCode, answer.headers, body);
     if (answer.statusCode >= 500)
       throw new ServerError(answer.statusCode, seconds(answer.headers["retry-after"]));
     return responseOf(answer, body);
   }
 
-  /** A name that Discord gave, fit to be shown. @throws {TypeError} when it is no text */
+  /** A name from Discord, safe to be shown. @throws {TypeError} if it is not a string */
   words(name: unknown): string {
     if (typeof name !== "string") throw new TypeError("a name is no text");
     return withoutSecrets(name, this.#options.secrets);
@@ -213,5 +213,5 @@ function problemOfAnswer(
 
 function seconds(header: string | string[] | undefined): number | null {
   const value = Number(header);
-  return header !== undefined && Number.isFinite(value) && value >= 0 ? bounded(value * 1_000) : null;
+  return header !== undefined && Number.isFinite(value) && value >= 0 ? boundedWaitMs(value * 1_000) : null;
 }

@@ -1,4 +1,4 @@
-/** Buttons as Discord takes them: 5 rows of 5, ids of 100 characters, labels of 80. Pure. */
+/** Buttons as Discord components: at most 5 rows of 5, ids of 100 characters, labels of 80. Pure. */
 import type { Message } from "../../domain/delivery.ts";
 import * as buttons from "../buttons.ts";
 

@@ -6,11 +6,11 @@ import type { Channel, ProbeResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, plainCommandLine } from "../message/command-line.ts";
 import { DiscordApi } from "./api.ts";
+import { ChartAttacher } from "./chart-attacher.ts";
 import { Registration } from "./commands.ts";
-import { Desk } from "./desk.ts";
 import { botDestination, webhookDestination } from "./destination.ts";
 import { DiscordGateway } from "./gateway.ts";
-import { Illustrator } from "./illustrator.ts";
+import { InteractionHandler } from "./interaction-handler.ts";
 import { probeBot, probeWebhook } from "./probe.ts";
 import { DiscordSender } from "./sender.ts";
 import {
@@ -27,24 +27,24 @@ export interface DiscordDeps {
   readonly log: ChannelLog;
   readonly timezone: string;
   readonly commandLine?: CommandLine;
-  /** The mentions where the channel's own settings say nothing. */
+  /** Mentions, where the channel's own settings have none. */
   readonly mention?: MentionSettings | undefined;
-  /** The questions and actions of people in the channel. */
+  /** Queries and actions of people in the channel. */
   readonly actions?: ChatActions | undefined;
   readonly charts?: Charts | undefined;
 }
 
-/** A bot and a webhook alike edit their own messages. */
+/** A bot and a webhook can both edit their own messages. */
 export const discordCapacity: Capacity = { edits: true };
 
-/** Room for a look, an attempt and a plain second one, each within its own three seconds. */
+/** Time for a search, an attempt and a plain-text attempt, each of at most three seconds. */
 const deadlineMs = 10_000;
-/** A bot looks in a thread besides, and may have to start it. */
+/** A bot also searches a thread and may have to start it. */
 const botDeadlineMs = 16_000;
 
 /**
- * A bot: `start` checks token, channel and permissions over REST, then holds a gateway connection in the background.
- * A message has its id as nonce, so that Discord itself drops a repeat; see sender.ts for later ones.
+ * Creates a bot channel. `start` checks token, channel and permissions over REST, and connects to the gateway in the
+ * background. A message has its id as nonce, so Discord drops a repetition; sender.ts handles later retries.
  */
 export function createDiscordBot(name: string, settings: DiscordBotSettings, deps: DiscordDeps): Channel {
   const { token, apiUrl, channelId, threads: wantsThreads } = settings;
@@ -53,22 +53,24 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
   const api = new DiscordApi({ apiUrl, token, secrets: [token], clock });
   const { timezone, commandLine = plainCommandLine, actions } = deps;
   const { allow = { users: [], roles: [] } } = settings;
-  const somebodyMay = allow.users.length + allow.roles.length > 0;
-  // Limits of the bot's own requests do not hold for answers to people, whose time is short.
-  const answering = new DiscordApi({ apiUrl, token: null, secrets: [token], clock });
-  const newDesk = (): Desk | undefined =>
-    actions && new Desk({ api: answering, name, channelId, allow, actions, clock, log, timezone });
-  let desk: Desk | undefined;
-  const onInteraction = (data: unknown) => desk?.take(data);
+  const actionsAllowed = allow.users.length + allow.roles.length > 0;
+  // Answers to interactions have a short time limit and are not subject to the limits of the bot's own requests.
+  const interactionApi = new DiscordApi({ apiUrl, token: null, secrets: [token], clock });
+  const newHandler = (): InteractionHandler | undefined =>
+    actions &&
+    new InteractionHandler({ api: interactionApi, name, channelId, allow, actions, clock, log, timezone });
+  let handler: InteractionHandler | undefined;
+  const onInteraction = (data: unknown) => handler?.take(data);
   const gateway = new DiscordGateway({ apiUrl, token, clock, random, log, onInteraction });
-  const registration = actions && somebodyMay ? new Registration({ api, channelId, clock, log }) : undefined;
+  const registration =
+    actions && actionsAllowed ? new Registration({ api, channelId, clock, log }) : undefined;
   const destination = botDestination(api, channelId);
-  const buttons = actions !== undefined && somebodyMay;
-  const illustrator = deps.charts && new Illustrator({ destination, charts: deps.charts, log, timezone });
-  const told = { timezone, commandLine, mention, buttons };
+  const buttons = actions !== undefined && actionsAllowed;
+  const chartAttacher = deps.charts && new ChartAttacher({ destination, charts: deps.charts, log, timezone });
+  const renderOptions = { timezone, commandLine, mention, buttons };
   const threads = wantsThreads ? new Threads({ destination, clock, log }) : undefined;
-  const sender = new DiscordSender({ destination, clock, log, ...told, illustrator, threads });
-  const probe = (signal: AbortSignal) => settled(probeBot(api, settings, mention, signal), signal);
+  const sender = new DiscordSender({ destination, clock, log, ...renderOptions, chartAttacher, threads });
+  const probe = (signal: AbortSignal) => withTimeoutResult(probeBot(api, settings, mention, signal), signal);
   return {
     name,
     kind: "discord",
@@ -78,7 +80,7 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
     probe,
     send: (outgoing, signal) => sender.send(outgoing, signal),
     async start(signal) {
-      desk ??= newDesk();
+      handler ??= newHandler();
       gateway.start();
       const found = await probe(signal);
       registration?.start();
@@ -86,18 +88,18 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
     },
     async stop() {
       sender.stop();
-      await illustrator?.stop();
+      await chartAttacher?.stop();
       registration?.stop();
-      desk?.stop();
-      desk = undefined;
+      handler?.stop();
+      handler = undefined;
       await gateway.stop();
-      await answering.close();
+      await interactionApi.close();
       await api.close();
     },
   };
 }
 
-/** A webhook: no gateway, no replies, and no way to see whether an unanswered attempt arrived. */
+/** Creates a webhook channel: no gateway, no replies, and no way to find out whether an unanswered attempt arrived. */
 export function createDiscordWebhook(
   name: string,
   settings: DiscordWebhookSettings,
@@ -111,10 +113,10 @@ export function createDiscordWebhook(
   const mention = settings.mention ?? deps.mention;
   const { timezone, commandLine = plainCommandLine } = deps;
   const buttons = false;
-  const illustrator = deps.charts && new Illustrator({ destination, charts: deps.charts, log, timezone });
-  const told = { timezone, commandLine, mention, buttons };
-  const sender = new DiscordSender({ destination, clock, log, ...told, illustrator });
-  const probe = (signal: AbortSignal) => settled(probeWebhook(api, address, signal), signal);
+  const chartAttacher = deps.charts && new ChartAttacher({ destination, charts: deps.charts, log, timezone });
+  const renderOptions = { timezone, commandLine, mention, buttons };
+  const sender = new DiscordSender({ destination, clock, log, ...renderOptions, chartAttacher });
+  const probe = (signal: AbortSignal) => withTimeoutResult(probeWebhook(api, address, signal), signal);
   return {
     name,
     kind: "discord",
@@ -125,14 +127,14 @@ export function createDiscordWebhook(
     send: (outgoing, signal) => sender.send(outgoing, signal),
     async stop() {
       sender.stop();
-      await illustrator?.stop();
+      await chartAttacher?.stop();
       await api.close();
     },
   };
 }
 
-/** A probe that was cut off is a failed one. */
-async function settled(probe: Promise<ProbeResult>, signal: AbortSignal): Promise<ProbeResult> {
+/** Turns an aborted probe into a failed one. */
+async function withTimeoutResult(probe: Promise<ProbeResult>, signal: AbortSignal): Promise<ProbeResult> {
   try {
     return await probe;
   } catch (error) {

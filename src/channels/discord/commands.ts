@@ -1,5 +1,5 @@
 /**
- * The slash commands, as Discord is told of them. They are registered for the server that the channel is in, all at once:
+ * The slash commands and their registration. They are registered together, for the server of the channel; registering
  * the same list again changes nothing.
  */
 import type { Clock } from "../../domain/clock.ts";
@@ -81,12 +81,12 @@ export const commands: readonly {
   { name: "rules", description: "The rules in use, and those that cannot judge everything" },
 ];
 
-/** After a refusal, which only a person can mend. */
+/** Wait after a refusal, which a person has to fix. */
 const refusedWaitMs = 3_600_000;
 const firstWaitMs = 5_000;
 const maxWaitMs = 300_000;
 
-/** Registers until it is done, in the background: messages never wait for it. */
+/** Registers the commands, with retries in the background. Messages do not wait for it. */
 export class Registration {
   readonly #options: {
     readonly api: DiscordApi;
@@ -138,24 +138,24 @@ export class Registration {
     this.#cancelWait = clock.after(Math.max(waitMs, problem.afterMs ?? 0), () => void this.#run(life));
   }
 
-  /** @returns what stands in the way, or null */
+  /** @returns the problem, or null */
   async #register(life: AbortSignal): Promise<ApiProblem | null> {
     const { api, channelId } = this.#options;
     const application = await api.call({ method: "GET", route: "/applications/@me" }, life);
     if (application.kind === "problem") return application;
     const channel = await api.call({ method: "GET", route: `/channels/${channelId}` }, life);
     if (channel.kind === "problem") return channel;
-    const guildId = textIn(channel, "guild_id");
-    // A private channel has no server to register for.
+    const guildId = textOrNumber(channel, "guild_id");
+    // A private channel has no server, so there is nothing to register.
     if (guildId === null) return null;
     const route =
-      `/applications/${textIn(application, "id") ?? "unknown"}/guilds/${guildId}/commands` as const;
+      `/applications/${textOrNumber(application, "id") ?? "unknown"}/guilds/${guildId}/commands` as const;
     const answer = await api.call({ method: "PUT", route, body: commands }, life);
     return answer.kind === "problem" ? answer : null;
   }
 }
 
-function textIn(answer: ApiAnswer, name: string): string | null {
+function textOrNumber(answer: ApiAnswer, name: string): string | null {
   if (answer.kind !== "ok" || typeof answer.data !== "object" || answer.data === null) return null;
   const value: unknown = Reflect.get(answer.data, name);
   return typeof value === "string" ? value : null;

@@ -1,45 +1,42 @@
-/**
- * The destination of messages on Discord: a text channel that a bot writes to, or a webhook. What differs between them is
- * here.
- */
+/** The destination of messages on Discord: a bot's text channel, or a webhook. Contains their differences. */
 import type { Message } from "../../domain/delivery.ts";
 import type { ApiAnswer, DiscordApi, SentFile } from "./api.ts";
-import { placeOf } from "./place.ts";
+import { parseReceipt } from "./message-location.ts";
 import type { WebhookAddress } from "./settings.ts";
 
 export interface Destination {
-  /** A bot can reply, and its nonces and footers make an earlier attempt recognisable; a webhook can do neither. */
+  /** A bot can reply, and can find an earlier attempt by nonce and footer. A webhook can do neither. */
   readonly remembers: boolean;
-  /** @param where the thread to write to (null: the channel itself), and what to reply to there */
+  /** @param placement the thread (null: the channel itself), and the message to reply to there */
   create(
     body: object,
     message: Message,
-    where: Where,
+    placement: Placement,
     signal: AbortSignal,
     file?: SentFile,
   ): Promise<ApiAnswer>;
-  /** Edits a message. The parts that the body leaves out stay, attachments too. */
+  /** Edits a message. Parts that the body omits stay, attachments too. */
   edit(receipt: string, body: object, signal: AbortSignal, file?: SentFile): Promise<ApiAnswer>;
-  /** The messages of a thread (null: the channel itself) after a moment, oldest page first; null where they cannot be read. */
+  /** Messages of a thread (null: the channel itself) after an id, oldest page first; null if they cannot be read. */
   after(snowflake: string, threadId: string | null, signal: AbortSignal): Promise<ApiAnswer | null>;
-  /** Starts a thread from a message of the channel; it gets the id of that message. */
+  /** Starts a thread at a message of the channel; the thread gets the message's id. */
   startThread(messageId: string, name: string, signal: AbortSignal): Promise<ApiAnswer>;
 }
 
-export interface Where {
+export interface Placement {
   readonly threadId: string | null;
   readonly replyTo: string | null;
-  /** Its place among the parts that a message was divided into; left out: 0, it is whole. */
+  /** Index among the parts of a divided message; left out: 0, it is not divided. */
   readonly part?: number;
 }
 
-/** Minutes without a message after which Discord folds a thread away; a message brings it back. */
+/** Minutes without a message after which Discord archives a thread; a message restores it. */
 const archiveAfterMin = 1_440;
 
 export function botDestination(api: DiscordApi, channelId: string): Destination {
   const messagesOf = (threadId: string | null) => `/channels/${threadId ?? channelId}/messages` as const;
   const routeOf = (receipt: string) => {
-    const { threadId, id } = placeOf(receipt);
+    const { threadId, id } = parseReceipt(receipt);
     return `${messagesOf(threadId)}/${id}` as const;
   };
   return {

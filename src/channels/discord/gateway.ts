@@ -1,20 +1,20 @@
 /**
- * The bot's presence: a gateway connection of discord.js with no intents at all, so that the bot is shown online and
- * Discord can reach it, with what people press and type. Messages never wait for it: they go over REST while this is down.
+ * The bot's gateway connection through discord.js, without intents: it shows the bot as online and receives
+ * interactions. Messages do not depend on it; they are sent over REST.
  *
- * discord.js reconnects by itself, but it does so twice a second for as long as it takes, and gives up for good on some
- * codes. So it may try a few times; then it is taken down and built anew, after a wait that grows. So it is when it
- * throws. gateway-guard.ts keeps what it does from ending the process, and what was taken down from coming back.
+ * discord.js reconnects by itself, but twice a second without end, and stops for good on some close codes. Therefore it
+ * may try a few times; then, or when it throws, the client is destroyed and created anew after a growing wait.
+ * gateway-guard.ts keeps its failures from ending the process, and destroyed clients from connecting.
  */
 import type { Client } from "discord.js";
 import type { Clock, Random } from "../../domain/clock.ts";
 import { isSafeSocket } from "../address.ts";
 import type { ChannelLog } from "../log.ts";
-import { parsed } from "../post.ts";
+import { tryParseJson } from "../post.ts";
 import { withoutSecrets } from "../text.ts";
 import { requestTimeoutMs } from "./api.ts";
 import { GatewayGuard } from "./gateway-guard.ts";
-import { asked, responseOf, type TransportInit } from "./transport.ts";
+import { responseOf, sendRequest, type TransportInit } from "./transport.ts";
 
 export interface GatewayOptions {
   readonly apiUrl: string | undefined;
@@ -22,22 +22,22 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: ChannelLog;
-  /** For how long Discord may take to say hello to a connection; default discord.js' own minute. */
-  readonly helloWithinMs?: number;
-  /** Told what somebody pressed or typed, unread; may not throw. */
+  /** Maximum wait for Discord's hello on a connection; default: discord.js' own minute. */
+  readonly helloTimeoutMs?: number;
+  /** Receives presses and commands, unparsed. Must not throw. */
   readonly onInteraction?: (data: unknown) => void;
 }
 
 type Library = typeof import("discord.js");
 
-const ownUrl = "https://discord.com/api";
+const defaultApiUrl = "https://discord.com/api";
 const firstWaitMs = 5_000;
 const maxWaitMs = 5 * 60_000;
-/** Reconnections that are left to discord.js before it is built anew. */
+/** Reconnections by discord.js before the client is created anew. */
 const maxReconnects = 3;
-const stopWithinMs = 2_000;
-/** A connection that lasts this long ends a row of failures, ms. */
-const steadyMs = 60_000;
+const stopTimeoutMs = 2_000;
+/** A connection of this length resets the failure count, ms. */
+const stableAfterMs = 60_000;
 
 export type GatewayState = "off" | "connecting" | "online" | "waiting";
 
@@ -58,7 +58,7 @@ export class DiscordGateway {
     return this.#state;
   }
 
-  /** Begins to connect, and to stay connected, in the background. Nothing of it throws. */
+  /** Connects, and stays connected, in the background. Does not throw. */
   start(): void {
     if (this.#state !== "off") return;
     this.#life = new AbortController();
@@ -73,36 +73,36 @@ export class DiscordGateway {
     await this.#destroy();
   }
 
-  /** @param life ends with the next stop, though a start may follow at once */
+  /** @param life ends with the next stop, even if a start follows at once */
   async #connect(life: AbortSignal): Promise<void> {
     this.#state = "connecting";
     try {
       const library = await import("discord.js");
       if (!life.aborted) await this.#login(library, life);
     } catch (error) {
-      // Only what came before there was a client to lose.
-      if (!life.aborted && this.#client === undefined) this.#lost(error, life);
+      // Only failures before a client existed; later ones are reported by its events.
+      if (!life.aborted && this.#client === undefined) this.#onLost(error, life);
     }
   }
 
   async #login({ Client, Events, SimpleShardingStrategy }: Library, life: AbortSignal): Promise<void> {
-    const { apiUrl, token, log, helloWithinMs } = this.#options;
-    const lost = (why: unknown) => {
+    const { apiUrl, token, log, helloTimeoutMs } = this.#options;
+    const onLost = (why: unknown) => {
       if (this.#client !== client) return;
-      ended();
-      this.#lost(why, life);
+      onDisconnected();
+      this.#onLost(why, life);
     };
     const guard = new GatewayGuard(
       () => this.#options.clock.elapsedMs(),
-      apiUrl ?? ownUrl,
-      (error) => lost(error),
+      apiUrl ?? defaultApiUrl,
+      (error) => onLost(error),
       this.#options.onInteraction,
     );
     const client = new Client({
       intents: [],
       ws: {
         buildStrategy: (manager) => {
-          if (helloWithinMs !== undefined) manager.options.helloTimeout = helloWithinMs;
+          if (helloTimeoutMs !== undefined) manager.options.helloTimeout = helloTimeoutMs;
           return guard.strategy(SimpleShardingStrategy, manager);
         },
       },
@@ -111,8 +111,8 @@ export class DiscordGateway {
         retries: 0,
         rejectOnRateLimit: () => true,
         makeRequest: async (url, init) => {
-          const { answer, body } = await asked(url, init as unknown as TransportInit, undefined);
-          if (/\/gateway\/bot$/.test(url)) checkGatewayAddress(body, apiUrl ?? ownUrl);
+          const { answer, body } = await sendRequest(url, init as unknown as TransportInit, undefined);
+          if (/\/gateway\/bot$/.test(url)) checkGatewayAddress(body, apiUrl ?? defaultApiUrl);
           return responseOf(answer, body);
         },
         ...(apiUrl === undefined ? {} : { api: apiUrl.replace(/\/+$/, "") }),
@@ -121,54 +121,54 @@ export class DiscordGateway {
     this.#client = client;
     this.#guard = guard;
     let reconnects = 0;
-    let onlineFromMs: number | null = null;
-    const online = () => {
+    let onlineSinceMs: number | null = null;
+    const onOnline = () => {
       if (this.#client !== client) return;
-      onlineFromMs ??= this.#options.clock.elapsedMs();
+      onlineSinceMs ??= this.#options.clock.elapsedMs();
       this.#state = "online";
     };
-    // Whoever lets us in to send us away at once would have us come back without end.
-    const ended = () => {
-      if (onlineFromMs !== null && this.#options.clock.elapsedMs() - onlineFromMs >= steadyMs) {
+    // A server that accepts and closes connections at once must not reset the counters.
+    const onDisconnected = () => {
+      if (onlineSinceMs !== null && this.#options.clock.elapsedMs() - onlineSinceMs >= stableAfterMs) {
         reconnects = 0;
         this.#failures = 0;
       }
-      onlineFromMs = null;
+      onlineSinceMs = null;
     };
     client.on(Events.ClientReady, () => {
-      online();
+      onOnline();
       if (this.#client === client) log.info({}, "the Discord gateway is connected");
     });
-    client.on(Events.ShardReady, online);
-    client.on(Events.ShardResume, online);
+    client.on(Events.ShardReady, onOnline);
+    client.on(Events.ShardResume, onOnline);
     client.on(Events.ShardReconnecting, () => {
       if (this.#client !== client) return;
-      ended();
+      onDisconnected();
       reconnects += 1;
       this.#state = "connecting";
-      if (reconnects > maxReconnects) lost("it could not be reconnected");
+      if (reconnects > maxReconnects) onLost("it could not be reconnected");
     });
-    client.on(Events.ShardDisconnect, ({ code }) => lost(`closed with code ${code}`));
+    client.on(Events.ShardDisconnect, ({ code }) => onLost(`closed with code ${code}`));
     client.on(Events.ShardError, (error) =>
       log.debug({ why: withoutSecrets(error.message, [token]) }, "gateway error"),
     );
     client.on(Events.Error, (error) =>
       log.debug({ why: withoutSecrets(error.message, [token]) }, "gateway error"),
     );
-    await client.login(token).catch(lost);
+    await client.login(token).catch(onLost);
   }
 
-  #lost(why: unknown, life: AbortSignal): void {
+  #onLost(why: unknown, life: AbortSignal): void {
     const { log, token } = this.#options;
     const words = why instanceof Error ? why.message : typeof why === "string" ? why : "it failed";
     log.warn(
       { why: withoutSecrets(words, [token]) },
       "the Discord gateway is down; messages go on over REST",
     );
-    void this.#again(life);
+    void this.#reconnectLater(life);
   }
 
-  async #again(life: AbortSignal): Promise<void> {
+  async #reconnectLater(life: AbortSignal): Promise<void> {
     await this.#destroy();
     if (life.aborted) return;
     this.#state = "waiting";
@@ -179,7 +179,7 @@ export class DiscordGateway {
     this.#cancelWait = this.#options.clock.after(waitMs, () => void this.#connect(life));
   }
 
-  /** Throws nothing, and takes no longer than a server that does not answer a goodbye is given. */
+  /** Destroys the client. Does not throw, and waits at most `stopTimeoutMs` for the server's close. */
   async #destroy(): Promise<void> {
     const client = this.#client;
     const guard = this.#guard;
@@ -189,17 +189,17 @@ export class DiscordGateway {
     guard.retire();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, stopWithinMs);
+      timer = setTimeout(resolve, stopTimeoutMs);
     });
     await Promise.race([client.destroy().catch(() => {}), limit]);
     clearTimeout(timer);
-    guard.cut();
+    guard.closeSockets();
   }
 }
 
-/** The bot's token goes to the address that Discord names. @throws where that would be a plain connection over a network */
+/** Checks the gateway address, which will receive the bot's token. @throws if it is not a secure WebSocket address */
 function checkGatewayAddress(body: string, apiUrl: string): void {
-  const { url } = (parsed(body) ?? {}) as { readonly url?: unknown };
+  const { url } = (tryParseJson(body) ?? {}) as { readonly url?: unknown };
   if (typeof url === "string" && !isSafeSocket(url, apiUrl))
     throw new Error("Discord names an address for its gateway that is none, or not safe");
 }

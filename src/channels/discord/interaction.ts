@@ -1,4 +1,4 @@
-/** Reads what somebody pressed or typed, as Discord's gateway tells it, read as strictly as anything from outside. Pure. */
+/** Parses presses and commands from Discord's gateway, strictly. Pure. */
 import { z } from "zod";
 import { cleanLine, shorten } from "../text.ts";
 
@@ -25,21 +25,21 @@ const wire = z.object({
   }),
 });
 
-/** The person who acts. */
+/** The person who pressed or typed. */
 export interface Person {
   readonly id: string;
   readonly roles: readonly string[];
-  /** For records, with the id, by which alone a person is known for good: `marta (discord 80351110224678912)`. */
+  /** For records. Contains the id, since names can change: `marta (discord 80351110224678912)`. */
   readonly name: string;
 }
 
 export interface Interaction {
   readonly id: string;
   readonly applicationId: string;
-  /** Answers it for 15 minutes, once it was taken within 3 s. A secret. */
+  /** Authorizes answers for 15 minutes after an acknowledgement within 3 s. Secret. */
   readonly token: string;
   readonly person: Person;
-  readonly wanted: /** @property messageId of the message that it stands under; null: Discord did not say */
+  readonly request: /** @property messageId of the button's message; null: Discord did not state it */
     | { readonly kind: "button"; readonly customId: string; readonly messageId: string | null }
     | {
         readonly kind: "command";
@@ -50,35 +50,35 @@ export interface Interaction {
 
 const kinds = { command: 2, component: 3 } as const;
 
-/** @returns null for what is none, or is meant for another channel: of this one, or of a thread in it */
+/** @returns null for data that is not an interaction, or is of another channel. Threads of the channel belong to it */
 export function readInteraction(data: unknown, channelId: string): Interaction | null {
   const parsed = wire.safeParse(data);
   if (!parsed.success) return null;
-  const { member, channel, channel_id, type, data: given } = parsed.data;
+  const { member, channel, channel_id, type, data: payload } = parsed.data;
   if (![channel_id, channel?.id, channel?.parent_id].includes(channelId)) return null;
-  const who = member?.user ?? parsed.data.user;
-  const wanted = wantedOf(type, given, parsed.data.message?.id ?? null);
-  if (who === undefined || wanted === null) return null;
-  const name = shorten(cleanLine(who.username), 60);
+  const sender = member?.user ?? parsed.data.user;
+  const request = requestOf(type, payload, parsed.data.message?.id ?? null);
+  if (sender === undefined || request === null) return null;
+  const name = shorten(cleanLine(sender.username), 60);
   return {
     id: parsed.data.id,
     applicationId: parsed.data.application_id,
     token: parsed.data.token,
-    person: { id: who.id, roles: member?.roles ?? [], name: `${name} (discord ${who.id})` },
-    wanted,
+    person: { id: sender.id, roles: member?.roles ?? [], name: `${name} (discord ${sender.id})` },
+    request,
   };
 }
 
-function wantedOf(
+function requestOf(
   type: number,
-  given: z.infer<typeof wire>["data"],
+  payload: z.infer<typeof wire>["data"],
   messageId: string | null,
-): Interaction["wanted"] | null {
-  if (type === kinds.component && given.custom_id !== undefined)
-    return { kind: "button", customId: given.custom_id, messageId };
-  if (type !== kinds.command || given.name === undefined) return null;
-  const options = (given.options ?? []).flatMap(({ name, value }) =>
+): Interaction["request"] | null {
+  if (type === kinds.component && payload.custom_id !== undefined)
+    return { kind: "button", customId: payload.custom_id, messageId };
+  if (type !== kinds.command || payload.name === undefined) return null;
+  const options = (payload.options ?? []).flatMap(({ name, value }) =>
     value === undefined ? [] : ([[name, value]] as const),
   );
-  return { kind: "command", name: given.name, options: new Map(options) };
+  return { kind: "command", name: payload.name, options: new Map(options) };
 }

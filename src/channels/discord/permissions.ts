@@ -1,4 +1,7 @@
-/** A bot's permissions in a channel, as Discord computes it: roles of the server, then the channel's overwrites. Pure. */
+/**
+ * Computes a bot's permissions in a channel by Discord's rules: roles of the server, then the channel's overwrites.
+ * Pure.
+ */
 
 export const permissionBits = {
   Administrator: 1n << 3n,
@@ -31,7 +34,7 @@ export interface Overwrite {
   readonly deny: string;
 }
 
-const everything = (1n << 60n) - 1n;
+const allPermissions = (1n << 60n) - 1n;
 
 /** @returns the permissions as bits */
 export function permissionsIn(
@@ -39,11 +42,11 @@ export function permissionsIn(
   overwrites: readonly Overwrite[],
   member: { readonly id: string; readonly roles: readonly string[] },
 ): bigint {
-  if (guild.owner_id === member.id) return everything;
+  if (guild.owner_id === member.id) return allPermissions;
   const held = new Set([guild.id, ...member.roles]);
   let bits = 0n;
   for (const role of guild.roles) if (held.has(role.id)) bits |= BigInt(role.permissions);
-  if ((bits & permissionBits.Administrator) !== 0n) return everything;
+  if ((bits & permissionBits.Administrator) !== 0n) return allPermissions;
 
   const apply = (some: readonly Overwrite[]) => {
     for (const { deny } of some) bits &= ~BigInt(deny);

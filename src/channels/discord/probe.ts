@@ -1,4 +1,4 @@
-/** Checks of a Discord channel without sending anything, each failure with the way to mend it. */
+/** Checks a Discord channel without sending anything. Each failure has a fix. */
 import type { SendFailure } from "../../domain/delivery.ts";
 import type { ProbeResult, Warning } from "../channel.ts";
 import type { ApiProblem, DiscordApi } from "./api.ts";
@@ -6,7 +6,7 @@ import { type Guild, has, type Overwrite, type PermissionName, permissionsIn } f
 import type { DiscordBotSettings, MentionSettings, WebhookAddress } from "./settings.ts";
 import { threadFix } from "./threads.ts";
 
-const elsewhere: Readonly<Record<SendFailure, string>> = {
+const fixByFailure: Readonly<Record<SendFailure, string>> = {
   authentication: "check the bot's permissions in the server",
   "rate-limited": "wait; perpwatch tries again by itself",
   rejected: "check the settings of this channel",
@@ -15,12 +15,12 @@ const elsewhere: Readonly<Record<SendFailure, string>> = {
   "server-error": "wait; Discord is unwell and perpwatch tries again by itself",
 };
 
-function failed(problem: ApiProblem, fix = elsewhere[problem.failure]): ProbeResult {
+function failed(problem: ApiProblem, fix = fixByFailure[problem.failure]): ProbeResult {
   return { kind: "failed", failure: problem.failure, detail: problem.detail, fix };
 }
 
-/** Runs a probe; an answer of another form than Discord's is a failure, and no error. */
-async function formed(probe: () => Promise<ProbeResult>): Promise<ProbeResult> {
+/** Runs a probe. An answer with an unexpected structure is a failure, not an error. */
+async function guardForm(probe: () => Promise<ProbeResult>): Promise<ProbeResult> {
   try {
     return await probe();
   } catch (error) {
@@ -30,9 +30,9 @@ async function formed(probe: () => Promise<ProbeResult>): Promise<ProbeResult> {
   }
 }
 
-/** Token, channel, permissions, and whether the configured mentions will ring. */
+/** Checks token, channel, permissions, and whether the configured mentions notify anybody. */
 export const probeBot = (...parts: Parameters<typeof botProbe>): Promise<ProbeResult> =>
-  formed(() => botProbe(...parts));
+  guardForm(() => botProbe(...parts));
 
 async function botProbe(
   api: DiscordApi,
@@ -75,7 +75,7 @@ async function botProbe(
   const guild = await api.call({ method: "GET", route: `/guilds/${guild_id}` }, signal);
   const member = await api.call({ method: "GET", route: `/guilds/${guild_id}/members/${bot.id}` }, signal);
   if (guild.kind === "problem" || member.kind === "problem") {
-    return { kind: "ok", detail: where, warnings: [unread] };
+    return { kind: "ok", detail: where, warnings: [unreadablePermissions] };
   }
   const { roles } = member.data as { roles: readonly string[] };
   const bits = permissionsIn(guild.data as Guild, permission_overwrites ?? [], { id: bot.id, roles });
@@ -92,11 +92,11 @@ async function botProbe(
     };
   }
   const warnings: Warning[] = missing(["Embed Links", "Attach Files", "Read Message History"]).map((one) => ({
-    detail: `without ${one} ${without[one] ?? "it can do less"}`,
+    detail: `without ${one} ${missingEffect[one] ?? "it can do less"}`,
     fix: `give the bot ${one} in this channel`,
   }));
   const lacks = missing(["Create Public Threads", "Send Messages in Threads"]).join(" and ");
-  if (settings.threads && type !== undefined && !withThreads.has(type))
+  if (settings.threads && type !== undefined && !threadChannelTypes.has(type))
     warnings.push({
       detail: "a channel of this kind has no threads",
       fix: "take a text channel, or set threads: false",
@@ -106,49 +106,53 @@ async function botProbe(
       detail: `without ${lacks} what follows a critical message stays in the channel`,
       fix: threadFix,
     });
-  warnings.push(...quietMentions(guild.data as Guild, mention, has(bits, "Mention Everyone")));
+  warnings.push(...silentMentionWarnings(guild.data as Guild, mention, has(bits, "Mention Everyone")));
   return { kind: "ok", detail: where, ...(warnings.length === 0 ? {} : { warnings }) };
 }
 
-const unread: Warning = {
+const unreadablePermissions: Warning = {
   detail: "the bot's permissions could not be read",
   fix: "see that the bot is a member of the server, and look again",
 };
 
-/** Text and announcement channels. */
-const withThreads: ReadonlySet<number> = new Set([0, 5]);
+/** Channel types with threads: text and announcement channels. */
+const threadChannelTypes: ReadonlySet<number> = new Set([0, 5]);
 
-const without: Readonly<Partial<Record<PermissionName, string>>> = {
+const missingEffect: Readonly<Partial<Record<PermissionName, string>>> = {
   "Embed Links": "messages go as plain text",
   "Attach Files": "messages have no charts",
   "Read Message History": "it cannot reply, nor look whether a message arrived",
 };
 
-/** A mention that Discord shows but that rings nowhere is found by nobody until the night when it matters. */
-function quietMentions(guild: Guild, mention: MentionSettings | undefined, everyone: boolean): Warning[] {
-  const remarks: Warning[] = [];
+/** Warns about mentions that Discord shows without notifying anybody; nobody would notice before they are needed. */
+function silentMentionWarnings(
+  guild: Guild,
+  mention: MentionSettings | undefined,
+  everyone: boolean,
+): Warning[] {
+  const warnings: Warning[] = [];
   for (const text of new Set(Object.values(mention ?? {}))) {
     if (everyone || text === undefined) continue;
     const id = /^<@&(\d+)>$/.exec(text)?.[1];
     const role = guild.roles.find((one) => one.id === id);
     if (id !== undefined && role === undefined)
-      remarks.push({
+      warnings.push({
         detail: `the role ${id} of mention is not in this server`,
         fix: "copy the id of a role of this server into mention",
       });
     else if (role?.mentionable === false) {
-      remarks.push({
+      warnings.push({
         detail: `the role ${role.id} of mention pings nobody`,
         fix: "allow anyone to mention it, or give the bot Mention Everyone",
       });
     } else if (text.startsWith("@"))
-      remarks.push({ detail: `${text} pings nobody`, fix: "give the bot Mention Everyone" });
+      warnings.push({ detail: `${text} pings nobody`, fix: "give the bot Mention Everyone" });
   }
-  return remarks;
+  return warnings;
 }
 
 export const probeWebhook = (...parts: Parameters<typeof webhookProbe>): Promise<ProbeResult> =>
-  formed(() => webhookProbe(...parts));
+  guardForm(() => webhookProbe(...parts));
 
 async function webhookProbe(
   api: DiscordApi,

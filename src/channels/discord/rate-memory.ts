@@ -1,11 +1,11 @@
 /**
- * Remembers Discord's rate limits, so that a request which would be refused is not made. Two kinds: one for the whole bot
- * ("global"), and one for each bucket, here method and path without message ids.
+ * Stores Discord's rate limits, so that requests that would be refused are not made. There are a global limit for the
+ * bot, and one per bucket; a bucket is method and path without message ids.
  */
 import type { Clock } from "../../domain/clock.ts";
-import { bounded } from "../post.ts";
+import { boundedWaitMs } from "../post.ts";
 
-/** Thrown instead of making a request, or for an answer 429. */
+/** Thrown instead of making a request, and for an answer of 429. */
 export class RateLimited extends Error {
   readonly afterMs: number;
   readonly global: boolean;
@@ -17,9 +17,9 @@ export class RateLimited extends Error {
   }
 }
 
-/** Used when a 429 names no time. */
+/** Wait after a 429 that states no time. */
 const defaultWaitMs = 1_000;
-/** Every interaction is a bucket of its own, which nobody asks about again: those that are free are forgotten. */
+/** Every interaction has its own bucket, which is not used again: buckets without a limit are removed. */
 const maxBuckets = 200;
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -33,7 +33,7 @@ export class RateMemory {
     this.#clock = clock;
   }
 
-  /** @throws {RateLimited} while Discord wants none of these requests */
+  /** @throws {RateLimited} while a limit applies to the request */
   check(method: string, path: string): void {
     const now = this.#clock.elapsedMs();
     if (now < this.#globalFreeAtMs) throw new RateLimited(Math.ceil(this.#globalFreeAtMs - now), true);
@@ -41,7 +41,7 @@ export class RateMemory {
     if (now < freeAtMs) throw new RateLimited(Math.ceil(freeAtMs - now), false);
   }
 
-  /** Remembers what an answer said. @throws {RateLimited} when the answer is 429 */
+  /** Stores the limits of an answer. @throws {RateLimited} if the answer is 429 */
   note(method: string, path: string, status: number, headers: Headers, body: string): void {
     const now = this.#clock.elapsedMs();
     const bucket = bucketOf(method, path);
@@ -53,7 +53,7 @@ export class RateMemory {
     }
     const resetMs = number(headers["x-ratelimit-reset-after"]);
     if (number(headers["x-ratelimit-remaining"]) === 0 && resetMs !== null) {
-      this.#freeAtMs.set(bucket, now + bounded(resetMs * 1_000));
+      this.#freeAtMs.set(bucket, now + boundedWaitMs(resetMs * 1_000));
       if (this.#freeAtMs.size > maxBuckets)
         for (const [known, freeAtMs] of this.#freeAtMs) if (freeAtMs <= now) this.#freeAtMs.delete(known);
     } else {
@@ -67,11 +67,11 @@ function waitOf(headers: Headers, body: string): { afterMs: number; global: bool
   try {
     stated = (JSON.parse(body) ?? {}) as typeof stated;
   } catch {
-    // An answer from in front of Discord (a proxy) is no JSON; its headers still count.
+    // An answer of a proxy in front of Discord is not JSON; its headers still count.
   }
   const header = number(headers["retry-after"]) ?? 0;
   const inBody = typeof stated.retry_after === "number" ? stated.retry_after : 0;
-  const afterMs = bounded(Math.max(header, inBody, 0) * 1_000) || defaultWaitMs;
+  const afterMs = boundedWaitMs(Math.max(header, inBody, 0) * 1_000) || defaultWaitMs;
   return { afterMs, global: headers["x-ratelimit-global"] !== undefined || stated.global === true };
 }
 

@@ -1,15 +1,15 @@
 /**
- * A rendered message in Discord's dress: one line that push notifications show, and an embed for each alert. Everything
- * stays within Discord's limits by construction, not by luck. Pure.
+ * Renders a message for Discord: one line that push notifications show, and an embed per alert. The result is always
+ * within Discord's limits. Pure.
  *
- * Limits (UTF-16 units, the strictest reading): content 2000; embed 6000 in all, description 4096, 25 fields of 256 + 1024,
- * footer 2048.
+ * Limits (UTF-16 units, by the strictest reading): content 2000; embed 6000 in total, description 4096, 25 fields of
+ * 256 + 1024, footer 2048.
  */
 
 import { glyphs } from "../glyphs.ts";
-import { headOf, inTexts, ledBy, lineOf, listName, maxLine, plainLines, shownParts } from "../lines.ts";
+import { headOf, ledBy, lineOf, listName, maxLine, packLines, plainLines, shownParts } from "../lines.ts";
 import type { Block, Rendering, Tone } from "../rendering.ts";
-import { dressed, forDiscord, shorten } from "../text.ts";
+import { forDiscord, shorten, templateText } from "../text.ts";
 import type { ButtonRow } from "./buttons.ts";
 import { sectionFields } from "./sections.ts";
 
@@ -18,7 +18,7 @@ export interface Embed {
   readonly title?: string;
   readonly description?: string;
   readonly fields?: readonly { readonly name: string; readonly value: string; readonly inline?: boolean }[];
-  /** For the last embed of a message: there the message's id is found again. */
+  /** In the last embed of a message; holds the message's id, by which it is found. */
   readonly footer?: { readonly text: string };
   readonly timestamp?: string;
 }
@@ -26,7 +26,7 @@ export interface Embed {
 export interface DiscordBody {
   readonly content: string;
   readonly embeds: readonly Embed[];
-  /** Left out: it has no buttons, and never will have. */
+  /** Left out: the message has no buttons. */
   readonly components?: readonly ButtonRow[];
   readonly allowed_mentions: {
     readonly parse: readonly string[];
@@ -35,10 +35,10 @@ export interface DiscordBody {
   };
 }
 
-/** An alert of an earlier message that is over now. */
+/** An ended alert of an earlier message. */
 export interface Ended {
   readonly alertId: number;
-  /** Kind and time: `RESOLVED 2026-11-21 03:41:18 UTC`. */
+  /** Ending and time: `RESOLVED 2026-11-21 03:41:18 UTC`. */
   readonly words: string;
   readonly tone: Tone;
 }
@@ -52,18 +52,18 @@ export const colours: Readonly<Record<Tone, number>> = {
   test: 0x875bf7,
 };
 
-/** Characters of a message without embeds. */
+/** Maximum characters of a message without embeds. */
 const maxContent = 1_990;
 const maxFigures = 12;
 export const maxEmbeds = 10;
-/** Alerts that keep an embed where the others have a line. */
+/** Number of alerts with an embed if the others have a line. */
 const maxBesideLines = 4;
-/** The part of 6000 characters for alerts: the rest is for the footer, what still fires, and those that found no place. */
+/** Characters for alerts, of 6000. The rest is for the footer, other firing alerts, and the list of omitted ones. */
 const roomForAlerts = 4_700;
 
 /**
- * The message as it is first sent, or as it is edited.
- * @param hasList a file names what finds no place; else lines do
+ * The body of a message, sent or edited.
+ * @param hasList a file lists the alerts without an embed; otherwise lines do
  */
 export function discordBody(rendering: Rendering, mention: string | null, hasList = true): DiscordBody {
   return {
@@ -73,7 +73,7 @@ export function discordBody(rendering: Rendering, mention: string | null, hasLis
   };
 }
 
-/** The same as plain text, for a channel that refuses the embed or the file: in as many parts as name every alert. */
+/** The message as plain text, for a channel that refuses the embed or the file; in as many parts as name every alert. */
 export function plainBodies(rendering: Rendering, mention: string | null): readonly DiscordBody[] {
   const head = headline(rendering, mention);
   const footer = forDiscord(rendering.footer, 200);
@@ -88,17 +88,20 @@ export function plainBodies(rendering: Rendering, mention: string | null): reado
     return [body(`${head}\n${text}\n${footer}`, mention)];
   }
   const lines = [...rendering.blocks.map((block) => lineOf(block)), ...rendering.standing];
-  const texts = inTexts([head, ...lines.map((line) => forDiscord(line, maxLine)), footer], maxContent);
+  const texts = packLines([head, ...lines.map((line) => forDiscord(line, maxLine)), footer], maxContent);
   return texts.map((text, index) => body(text, index === 0 ? mention : null));
 }
 
-/** @returns the text of the file that names every alert; null where each has an embed */
+/** @returns the text of the file that lists every alert; null if each has an embed */
 export function listOf(rendering: Rendering): string | null {
   const { blocks } = rendering;
   return blocks.length <= maxEmbeds ? null : `${plainLines(rendering, blocks.length).join("\n")}\n`;
 }
 
-/** An earlier message, marked where its alerts are over. Wholly over: struck, in the colour of its end. */
+/**
+ * An earlier message with its ended alerts marked. If all have ended, the headline is struck and the colour is that of
+ * the ending.
+ */
 export function endedBody(rendering: Rendering, ended: readonly Ended[], hasList = true): DiscordBody {
   const over = new Map(ended.map(({ alertId, words }) => [alertId, words]));
   const all = rendering.blocks.every(({ alertId }) => over.has(alertId));
@@ -113,7 +116,7 @@ export function endedBody(rendering: Rendering, ended: readonly Ended[], hasList
   return { content, embeds: coloured, allowed_mentions: none };
 }
 
-/** The tone of an ending, by the word that leads it. */
+/** The tone of an ending, by the first word of its lead. */
 export function endingTone(lead: string): Tone {
   if (lead.startsWith("RESOLVED")) return "good";
   return /^(LIQUIDATED|AUTO-DELEVERAGED)/.test(lead) ? "critical" : "over";
@@ -134,18 +137,18 @@ function headline(rendering: Rendering, mention: string | null): string {
   return [head, ...rendering.notes.map((line) => forDiscord(line, 200)).slice(0, 4)].join("\n");
 }
 
-/** A title of the user's own has its own markup; any other is bold. */
+/** A title from a template keeps its own markup; any other is bold. */
 function headWords({ headline, blocks: [first] }: Rendering): string {
-  const told = first === undefined ? "" : ledBy(first, first.what);
-  if (first?.own?.title === undefined || !headline.startsWith(told))
+  const leadText = first === undefined ? "" : ledBy(first, first.what);
+  if (first?.own?.title === undefined || !headline.startsWith(leadText))
     return `**${forDiscord(headline, 1_000)}**`;
   const lead = forDiscord(ledBy(first, ""), 100).trim();
-  return `${lead === "" ? "" : `**${lead}** `}${titleOf(first, 900)}${forDiscord(headline.slice(told.length), 160)}`;
+  return `${lead === "" ? "" : `**${lead}** `}${titleOf(first, 900)}${forDiscord(headline.slice(leadText.length), 160)}`;
 }
 
-function titleOf({ what, own }: Block, most: number): string {
-  if (own?.title === undefined) return forDiscord(what, most);
-  return dressed(own.title, forDiscord, most).replaceAll(/\s*\n\s*/g, " ");
+function titleOf({ what, own }: Block, maxLength: number): string {
+  if (own?.title === undefined) return forDiscord(what, maxLength);
+  return templateText(own.title, forDiscord, maxLength).replaceAll(/\s*\n\s*/g, " ");
 }
 
 function idOf({ blocks }: Rendering): string {
@@ -157,22 +160,22 @@ function embedsOf(rendering: Rendering, over: ReadonlyMap<number, string>, hasLi
   const { blocks } = rendering;
   const [only] = blocks;
   if (only !== undefined && blocks.length > 1) return several(rendering, over, hasList);
-  const told = only === undefined ? notesOf(rendering) : single(only, rendering);
+  const leadText = only === undefined ? notesOf(rendering) : single(only, rendering);
   const more =
     rendering.sections.length > 0
       ? { fields: sectionFields(rendering.sections) }
-      : withStanding(told, rendering);
+      : withStanding(leadText, rendering);
   return [
     {
       color: colours[rendering.tone],
-      ...told,
+      ...leadText,
       ...more,
       footer: footerOf(rendering),
     },
   ];
 }
 
-/** Discord shows footers as they are, markdown and all. */
+/** Discord does not interpret markdown in footers. */
 function footerOf(rendering: Rendering): NonNullable<Embed["footer"]> {
   return { text: shorten(rendering.footer, 200) };
 }
@@ -216,14 +219,16 @@ function single(block: Block, rendering: Rendering): Partial<Embed> {
   };
 }
 
-function bodyOf(block: Block, most: number): string {
+function bodyOf(block: Block, maxLength: number): string {
   const own = block.own?.body;
-  return own === undefined ? forDiscord(shownParts(block).description, most) : dressed(own, forDiscord, most);
+  return own === undefined
+    ? forDiscord(shownParts(block).description, maxLength)
+    : templateText(own, forDiscord, maxLength);
 }
 
 /**
- * Many alerts: an embed for each, as they came, each with its share of the room; those that find no place stand in the file
- * that the last one names, or have a line each in it. It also says what concerns them all.
+ * Several alerts: an embed for each, in order, each with its share of the characters. The others are in the file that
+ * the last embed names, or have a line each in it. The last embed also has the parts that concern all alerts.
  */
 function several(rendering: Rendering, over: ReadonlyMap<number, string>, hasList: boolean): Embed[] {
   const { blocks } = rendering;
@@ -244,47 +249,47 @@ function several(rendering: Rendering, over: ReadonlyMap<number, string>, hasLis
   return [...embeds.slice(0, -1), { ...last, ...withStanding(last, rendering), footer: footerOf(rendering) }];
 }
 
-/** A line for each, as many as there is room for. */
+/** One line per alert, as many as fit. */
 function linesOf(blocks: readonly Block[], over: ReadonlyMap<number, string>): string {
-  const most = roomForAlerts / 2 - 40;
-  const each = Math.max(40, Math.min(160, Math.floor(most / blocks.length) - 1));
+  const maxLength = roomForAlerts / 2 - 40;
+  const each = Math.max(40, Math.min(160, Math.floor(maxLength / blocks.length) - 1));
   const lines = blocks.map((block) => {
     const line = forDiscord(lineOf(block, each), over.has(block.alertId) ? each - 4 : each);
     return over.has(block.alertId) ? `~~${line}~~` : line;
   });
-  const count = Math.min(lines.length, Math.floor(most / (each + 1)));
+  const count = Math.min(lines.length, Math.floor(maxLength / (each + 1)));
   const tail = count < lines.length ? [`**and ${lines.length - count} more**`] : [];
   return [...lines.slice(0, count), ...tail].join("\n");
 }
 
 const figureGap = " · ";
 
-/** As many as there is room for, each of them whole. */
-function figuresWithin(figures: readonly string[], most: number): string {
+/** As many figures as fit, none of them cut. */
+function figuresWithin(figures: readonly string[], maxLength: number): string {
   let text = "";
   for (const [index, figure] of figures.entries()) {
     const longer = `${text}${index === 0 ? "" : figureGap}${forDiscord(figure)}`;
     const isLast = index === figures.length - 1;
-    if (longer.length > (isLast ? most : most - figureGap.length - 1))
+    if (longer.length > (isLast ? maxLength : maxLength - figureGap.length - 1))
       return text === "" ? "" : `${text}${figureGap}…`;
     text = longer;
   }
   return text;
 }
 
-/** The times and the acknowledgement stay whole: figures are cut first, then the description. */
+/** Fits a block into its share. Times and acknowledgement are kept: figures are cut first, then the description. */
 function withinRoom(
   { description, figures, fresh, now }: ReturnType<typeof shownParts>,
-  most: number,
+  maxLength: number,
 ): string {
   const list = figures.map(([name, value]) => `${name}: ${value}`);
   const end = [...fresh, ...now].join("\n");
   const tail = forDiscord(end);
-  const room = most - tail.length - 1;
+  const room = maxLength - tail.length - 1;
   if (room < description.length / 2)
     return forDiscord(
       [description, list.join(figureGap), end].filter((part) => part !== "").join("\n"),
-      most,
+      maxLength,
     );
   const head = forDiscord(description, room);
   const left = room - head.length - 1;
@@ -293,13 +298,14 @@ function withinRoom(
 
 function ofBlock(block: Block, share: number, end: string | undefined): Embed {
   const titleRoom = Math.min(250, Math.floor(share * 0.4));
-  const head = (most: number) => {
-    const first = forDiscord(`${glyphs[block.tone]} ${headOf({ ...block, what: "" })}`, most);
-    return `${first} ${titleOf(block, most - first.length - 1)}`;
+  const head = (maxLength: number) => {
+    const first = forDiscord(`${glyphs[block.tone]} ${headOf({ ...block, what: "" })}`, maxLength);
+    return `${first} ${titleOf(block, maxLength - first.length - 1)}`;
   };
   const words = end === undefined ? "" : `${end}\n`;
-  const most = Math.min(1_500, share - titleRoom - words.length);
-  const text = block.own?.body === undefined ? withinRoom(shownParts(block), most) : bodyOf(block, most);
+  const maxLength = Math.min(1_500, share - titleRoom - words.length);
+  const text =
+    block.own?.body === undefined ? withinRoom(shownParts(block), maxLength) : bodyOf(block, maxLength);
   return {
     color: colours[end === undefined ? block.tone : endingTone(end)],
     title: end === undefined ? head(titleRoom) : `~~${head(titleRoom - 4)}~~`,

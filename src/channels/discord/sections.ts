@@ -1,9 +1,9 @@
-/** A digest's tables as fields of an embed: a field a table, each with its share of the room. */
+/** The tables of a digest as embed fields, one field per table, each with its share of the characters. */
 import { sectionLines } from "../lines.ts";
 import type { Section } from "../rendering.ts";
 import { forDiscord } from "../text.ts";
 
-/** The part of the 6,000 characters that an embed may have. */
+/** Characters for tables, of an embed's 6,000. */
 const room = 5_000;
 const maxField = 1_000;
 

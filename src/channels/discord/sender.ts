@@ -1,37 +1,38 @@
 /**
- * One attempt to put a message on Discord:
+ * One attempt to send a message to Discord:
  *
- *   look whether an earlier attempt arrived ──yes──► delivered
- *        └──no──► quiet, or nothing got worse: edit the message about it ──► delivered, retry or refused
- *        └──no, or it is gone──► send as embeds ──refused──► send as plain text ──► delivered, retry or refused
- *                      └── delivered ──► mark the alert's messages as over, when this one tells of its end
+ *   did an earlier attempt arrive? ──yes──► delivered
+ *        └──no──► quiet or minor: edit the message about it ──► delivered, retry or refused
+ *        └──no, or that message is gone──► send as embeds ──refused──► send as plain text ──► delivered, retry or refused
+ *                      └── delivered ──► mark the alerts' messages as ended, if this one reports endings
  *
- * What follows the first message of a critical group is sent into a thread below it; where that is refused for good, so that
- * nothing of it can have arrived, to the channel. Which of both an earlier attempt took is not known: both are looked at.
+ * Messages after the first message of a critical group are sent into a thread below it. If the thread refuses a message
+ * for good, so that nothing of it can have arrived, it is sent to the channel. An earlier attempt may have used either,
+ * so both are searched.
  *
- * An edit wakes nobody and tells the same however often it is made, so it needs no looking.
+ * An edit wakes nobody, and repeating it changes nothing, so it needs no search.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
-import { isCalm } from "../as-told.ts";
 import type { Outgoing, SendResult } from "../channel.ts";
 import { Edits } from "../edits.ts";
 import { listName } from "../lines.ts";
 import type { ChannelLog } from "../log.ts";
-import { loudest } from "../mention.ts";
+import { mentionFor } from "../mention.ts";
 import type { CommandLine } from "../message/command-line.ts";
 import { render } from "../message.ts";
 import { Parts } from "../parts.ts";
+import { isMinorUpdate } from "../updated-message.ts";
 import type { ApiAnswer, ApiProblem } from "./api.ts";
 import { buttonsOf } from "./buttons.ts";
+import type { ChartAttacher } from "./chart-attacher.ts";
 import type { Destination } from "./destination.ts";
 import { editedBody } from "./edited.ts";
-import type { Illustrator } from "./illustrator.ts";
-import { lookFor } from "./look.ts";
-import { placeOf, receiptOf } from "./place.ts";
+import { findMessage } from "./find-message.ts";
+import { formatReceipt, parseReceipt } from "./message-location.ts";
 import { type DiscordBody, discordBody, listOf, maxEmbeds, plainBodies } from "./render.ts";
 import type { MentionSettings } from "./settings.ts";
-import { isForThread, type ThreadOf, type Threads, threadsOf } from "./threads.ts";
+import { isForThread, type ThreadCandidate, type Threads, threadCandidates } from "./threads.ts";
 
 export interface SenderOptions {
   readonly destination: Destination;
@@ -40,30 +41,29 @@ export interface SenderOptions {
   readonly timezone: string;
   readonly commandLine: CommandLine;
   readonly mention: MentionSettings | undefined;
-  /** True if messages have buttons: somebody is there to answer them, and somebody may press them. */
+  /** True if messages have buttons: actions are available, and somebody is allowed to use them. */
   readonly buttons: boolean;
-  /** Adds charts to what was delivered, in its own time. */
-  readonly illustrator?: Illustrator | undefined;
-  /** Takes what follows a critical message; left out: all goes to the channel. */
+  /** Adds charts to delivered messages, in the background. */
+  readonly chartAttacher?: ChartAttacher | undefined;
+  /** Threads for messages after a critical one; left out: all messages are sent to the channel. */
   readonly threads?: Threads | undefined;
 }
 
-/** Discord forgets a nonce after "a few minutes"; from this age on an earlier attempt is looked for instead. */
+/** Discord forgets a nonce after "a few minutes"; above this age an earlier attempt is searched for instead. */
 const nonceTrustedMs = 60_000;
-const maxThreadsLookedAt = 2;
+const maxThreadsSearched = 2;
 
-/** Flag of a message that makes no sound. */
+/** Flag of a silent message. */
 const suppressNotifications = 4_096;
 
 const codes = { missingPermissions: 50013 } as const;
-/** Replying needs the right to read the message history, which sending does not. */
+/** Errors of replies: replying needs the permission to read the message history, which sending does not. */
 const replyRefusals: ReadonlySet<number> = new Set([160002, 160009]);
 
 export class DiscordSender {
   readonly #options: SenderOptions;
   readonly #parts = new Parts<ApiAnswer>(({ kind }) => kind === "ok");
 
-  /** Edits of messages that were sent. */
   readonly #edits: Edits;
 
   constructor(options: SenderOptions) {
@@ -72,107 +72,107 @@ export class DiscordSender {
     this.#edits = new Edits({
       ...{ clock, log },
       put: async (receipt, _told, signal, { message, since }) => {
-        const { told, over, body: edited } = editedBody(message, since, options);
-        const body = { ...edited, ...this.#buttons(told, over) };
+        const { shown, over, body: edited } = editedBody(message, since, options);
+        const body = { ...edited, ...this.#buttons(shown, over) };
         const answer = await destination.edit(receipt, body, signal);
         if (answer.kind === "problem") return resultOf(answer);
-        return idOf(answer.data) === null ? unnamed : { kind: "delivered", receipt };
+        return idOf(answer.data) === null ? missingId : { kind: "delivered", receipt };
       },
     });
   }
 
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult> {
-    const threads = threadsOf(outgoing);
-    const earlier = await this.#earlier(outgoing, threads, signal);
-    const { adds, into } = addition(outgoing);
-    const added = adds && earlier === null ? await this.#edits.inPlaceOf(into, signal) : null;
-    const edited = added ?? (earlier === null ? await this.#editCalm(outgoing, threads, signal) : null);
+    const threads = threadCandidates(outgoing);
+    const earlier = await this.#findEarlier(outgoing, threads, signal);
+    const { adds, into } = incidentAddition(outgoing);
+    const added = adds && earlier === null ? await this.#edits.editInstead(into, signal) : null;
+    const edited =
+      added ?? (earlier === null ? await this.#editMinorUpdate(outgoing, threads, signal) : null);
     const result = edited ?? (await this.#sendAnew(outgoing, threads, earlier, signal));
     if (result.kind !== "delivered") return result;
-    if (added === null && !adds) this.#edits.keepCurrent(outgoing);
+    if (added === null && !adds) this.#edits.updateRoot(outgoing);
     this.#markEnded(outgoing, threads);
     return result;
   }
 
-  /** @param earlier what an earlier attempt left there; null: nothing */
+  /** @param earlier result of an earlier attempt; null: none arrived */
   async #sendAnew(
     outgoing: Outgoing,
-    threads: readonly ThreadOf[],
-    earlier: Put | null,
+    threads: readonly ThreadCandidate[],
+    earlier: Sent | null,
     signal: AbortSignal,
   ): Promise<SendResult> {
     const { message } = outgoing;
     const { answer, threadId } = earlier ?? (await this.#create(outgoing, threads, signal));
     if (answer.kind === "problem") return resultOf(answer);
     const id = idOf(answer.data);
-    if (id === null) return unnamed;
-    const receipt = receiptOf({ threadId, id });
-    // A chart takes the place of the files that are there.
+    if (id === null) return missingId;
+    const receipt = formatReceipt({ threadId, id });
+    // A chart would replace the attached file.
     const hasList = message.content.items.length > maxEmbeds;
-    if (earlier === null && !hasList) this.#options.illustrator?.illustrate(message, receipt);
+    if (earlier === null && !hasList) this.#options.chartAttacher?.attachChart(message, receipt);
     return { kind: "delivered", receipt };
   }
 
   /**
-   * Edits the message that a thread hangs on, where nothing got worse, which is what the channel shows of it; else the
-   * newest.
-   * @returns null where there is nothing to edit, or it cannot be: then it is sent
+   * Delivers a minor update by editing the thread's first message, which the channel shows, and the newest message.
+   * @returns null if there is nothing to edit or it cannot be edited; the message is sent then
    */
-  async #editCalm(
+  async #editMinorUpdate(
     { message, latest }: Outgoing,
-    threads: readonly ThreadOf[],
+    threads: readonly ThreadCandidate[],
     signal: AbortSignal,
   ): Promise<SendResult | null> {
-    if (!isCalm(message)) return null;
+    if (!isMinorUpdate(message)) return null;
     const roots = threads.flatMap(({ root, started }) => (root !== null && started ? [root] : []));
     const whole = roots.find((one) => message.alertIds.every((id) => one.message.alertIds.includes(id)));
-    // The newest in the thread has buttons that would say what is no longer so.
+    // The newest message of the thread has buttons for a state that no longer holds.
     const places = [whole, latest === whole ? undefined : latest].filter((one) => one !== undefined);
     const [first] = places;
-    // An alert without an embed could not be shown there.
+    // An alert without an embed cannot be shown there.
     if (first === undefined || first.message.content.items.length > maxEmbeds) return null;
     return await this.#edits.edit(places, message, signal);
   }
 
-  /** Gives up on edits that wait for another try. */
+  /** Aborts edits that wait for a retry. */
   stop(): void {
     this.#edits.stop();
   }
 
   /**
-   * The result of an earlier attempt; null when there is nothing, or no need or no way to look. A nonce is trusted for a
-   * minute in the place where it was used, which with a thread may be another one than now.
+   * Returns the result of an earlier attempt; null if there is none, or a search is not needed or not possible. A nonce
+   * is trusted for a minute in the place where it was used, which may differ from the current one if there is a thread.
    */
-  async #earlier(
+  async #findEarlier(
     { message, attempt }: Outgoing,
-    threads: readonly ThreadOf[],
+    threads: readonly ThreadCandidate[],
     signal: AbortSignal,
-  ): Promise<Put | null> {
+  ): Promise<Sent | null> {
     const { destination, clock } = this.#options;
-    const young = clock.nowMs() - message.sealedAtMs <= nonceTrustedMs;
-    if (attempt === 0 || !destination.remembers || (young && threads.length === 0)) return null;
-    for (const threadId of [...threads.slice(0, maxThreadsLookedAt).map(({ id }) => id), null]) {
-      const answer = await lookFor(message, threadId, destination, signal);
+    const isRecent = clock.nowMs() - message.sealedAtMs <= nonceTrustedMs;
+    if (attempt === 0 || !destination.remembers || (isRecent && threads.length === 0)) return null;
+    for (const threadId of [...threads.slice(0, maxThreadsSearched).map(({ id }) => id), null]) {
+      const answer = await findMessage(message, threadId, destination, signal);
       if (answer === null) continue;
       if (answer.kind === "ok") return { answer, threadId };
-      // Nobody may look, or there is no such thread: what can be done is done. Otherwise the next attempt looks again, except
-      // that a critical message told twice is better than not told.
+      // If reading is not permitted or the thread does not exist, go on. On other failures the next attempt searches
+      // again, except for critical messages: a duplicate is better than a loss.
       if (answer.failure === "authentication" || answer.failure === "rejected") continue;
       return message.severity === "critical" ? null : { answer, threadId };
     }
     return null;
   }
 
-  async #create(outgoing: Outgoing, threads: readonly ThreadOf[], signal: AbortSignal): Promise<Put> {
+  async #create(outgoing: Outgoing, threads: readonly ThreadCandidate[], signal: AbortSignal): Promise<Sent> {
     const { message } = outgoing;
-    const mention = loudest(message, this.#options.mention);
+    const mention = mentionFor(message, this.#options.mention);
     const open = isForThread(message, mention) ? this.#options.threads : undefined;
     const threadId = (await open?.open(threads, message.content.title, signal)) ?? null;
     const answer = await this.#post(outgoing, mention, threadId, signal);
     if (threadId === null || answer.kind === "ok") return { answer, threadId };
-    // A limit, or an answer that never came, is waited for: there the next attempt finds what this one may have left.
+    // After a rate limit or a missing answer, the next attempt searches the thread for what this attempt may have left.
     if (answer.failure !== "rejected" && answer.failure !== "authentication") return { answer, threadId };
-    open?.shut(threadId, answer);
+    open?.suspend(threadId, answer);
     return { answer: await this.#post(outgoing, mention, null, signal), threadId: null };
   }
 
@@ -184,21 +184,21 @@ export class DiscordSender {
   ): Promise<ApiAnswer> {
     const { destination, log } = this.#options;
     const rendering = render(message, this.#options, late);
-    // A reply stays in its place; what a thread hangs on needs none.
-    const first = inReplyTo === null ? null : placeOf(inReplyTo.receipt);
+    // A reply refers to a message in the same place. The first message of a thread needs no reply.
+    const first = inReplyTo === null ? null : parseReceipt(inReplyTo.receipt);
     const replyTo = first !== null && first.threadId === threadId ? first.id : null;
     const quiet = message.content.quiet === true ? { flags: suppressNotifications } : {};
-    const pretty = { ...discordBody(rendering, mention), ...quiet, ...this.#buttons(message) };
+    const withEmbeds = { ...discordBody(rendering, mention), ...quiet, ...this.#buttons(message) };
     const list = listOf(rendering);
     const file =
       list === null
         ? undefined
         : { name: listName, data: Buffer.from(list), contentType: "text/plain; charset=utf-8" };
-    let answer = await destination.create(pretty, message, { threadId, replyTo }, signal, file);
+    let answer = await destination.create(withEmbeds, message, { threadId, replyTo }, signal, file);
     if (replyTo !== null && answer.kind === "problem" && replyRefusals.has(answer.code ?? 0)) {
-      answer = await destination.create(pretty, message, { threadId, replyTo: null }, signal, file);
+      answer = await destination.create(withEmbeds, message, { threadId, replyTo: null }, signal, file);
     }
-    if (answer.kind === "ok" || !worthPlain(answer)) return answer;
+    if (answer.kind === "ok" || !canRetryAsPlainText(answer)) return answer;
     const bodies = plainBodies(rendering, mention);
     const second = await this.#parts.send(message.id, bodies, (body, part) => {
       const whole = { ...body, ...quiet, ...(part === 0 ? this.#buttons(message) : {}) };
@@ -216,10 +216,13 @@ export class DiscordSender {
     return this.#options.buttons ? { components: buttonsOf(message, over) } : {};
   }
 
-  /** Edits the first and the newest message of an alert that is over, and what its thread hangs on. Best effort: the news itself has been delivered. */
+  /**
+   * Marks alerts as ended in their first and newest message and in the message with their thread. Best effort: the
+   * ending itself was delivered.
+   */
   #markEnded(
     { message, inReplyTo, latest, former, root = former }: Outgoing,
-    threads: readonly ThreadOf[],
+    threads: readonly ThreadCandidate[],
   ): void {
     const over = message.content.items.flatMap(({ change }) =>
       change.kind === "ended" ? [change.alertId] : [],
@@ -233,22 +236,25 @@ export class DiscordSender {
   }
 }
 
-const unnamed: SendResult = {
+const missingId: SendResult = {
   ...{ kind: "retry", failure: "server-error", afterMs: null, unconfirmed: true },
   detail: "Discord accepted the message without naming its id",
 };
 
-/** The outcome of sending a message, and its place: in a thread, or (null) in the channel itself. */
-interface Put {
+/** The result of sending a message, and its thread; null: the channel itself. */
+interface Sent {
   readonly answer: ApiAnswer;
   readonly threadId: string | null;
 }
 
-/** Finds whether a message is added to the first one of its incident; also what got no worse, where all of it stands there. */
-function addition(outgoing: Outgoing): { readonly adds: boolean; readonly into: Outgoing } {
+/**
+ * Determines whether a message is added to the first message of its incident. A minor update of an ended incident is
+ * added if that message contains all of its alerts.
+ */
+function incidentAddition(outgoing: Outgoing): { readonly adds: boolean; readonly into: Outgoing } {
   const { message, root, former, latest: _, ...rest } = outgoing;
   if (root !== undefined) return { adds: message.content.quiet === true, into: outgoing };
-  if (former === undefined || !isCalm(message)) return { adds: false, into: outgoing };
+  if (former === undefined || !isMinorUpdate(message)) return { adds: false, into: outgoing };
   const members = new Set([former.message, ...(former.since ?? [])].flatMap(({ alertIds }) => alertIds));
   return {
     adds: message.alertIds.every((id) => members.has(id)),
@@ -256,8 +262,8 @@ function addition(outgoing: Outgoing): { readonly adds: boolean; readonly into: 
   };
 }
 
-/** An embed that Discord will not have, by its content or for want of a permission, may still be taken as plain text. */
-function worthPlain({ status, code }: ApiProblem): boolean {
+/** Returns true for a refusal because of content or a missing permission; plain text may be accepted. */
+function canRetryAsPlainText({ status, code }: ApiProblem): boolean {
   return status === 400 || code === codes.missingPermissions;
 }
 

@@ -10,7 +10,7 @@ const mention = z
     "must be <@&ROLE_ID> or <@USER_ID> with the number of the role or user (17 to 20 digits) in place of the word, @here or @everyone",
   );
 
-/** The mention for a message of this severity. */
+/** The mention for messages of each severity. */
 export const mentionSettings = z.strictObject({
   critical: mention.optional(),
   warning: mention.optional(),
@@ -20,7 +20,7 @@ export type MentionSettings = z.infer<typeof mentionSettings>;
 
 const webhook = /^(https?:\/\/[^/\s]+(?:\/[^\s?]*)?)\/webhooks\/(\d{17,20})\/([\w-]+)\/?(\?[^\s#]*)?$/;
 
-/** Plain HTTP would hand the token to everybody on the way; to a server on this machine, for tests, there is no way. */
+/** Plain HTTP exposes the token on the network. It is allowed for servers on this machine, such as in tests. */
 const plainOnlyHere = {
   check: (url: string) =>
     !/^http:/i.test(url) || isLoopbackHost(URL.canParse(url) ? new URL(url).hostname : ""),
@@ -28,8 +28,8 @@ const plainOnlyHere = {
 };
 
 /**
- * The people who may act from the chat: users and roles by their Discord ids. Nobody named: messages have no buttons, there
- * are no commands, and nobody may.
+ * Users and roles, by Discord id, who may act from the chat. Without any, messages have no buttons, there are no
+ * commands, and nobody may act.
  */
 const allowSettings = z.strictObject({
   users: z.array(snowflake).default([]),
@@ -41,14 +41,14 @@ export const discordBotSettings = z.strictObject({
   type: z.literal("discord"),
   token: z.string().regex(/^[\w.-]{20,}$/, "must be a bot token, without the word Bot in front"),
   channelId: snowflake,
-  /** Another server than Discord's, without version: `http://127.0.0.1:9000/api`. */
+  /** Another server, without version: `http://127.0.0.1:9000/api`. */
   apiUrl: z
     .url({ protocol: /^https?$/ })
     .refine(plainOnlyHere.check, plainOnlyHere.message)
     .optional(),
   mention: mentionSettings.optional(),
   allow: allowSettings.optional(),
-  /** True if messages after the first message of a critical group goes into a thread below it. */
+  /** True: messages after the first message of a critical group are sent into a thread below it. */
   threads: z.boolean().default(true),
 });
 export type DiscordBotSettings = z.infer<typeof discordBotSettings>;
@@ -64,15 +64,15 @@ export const discordWebhookSettings = z.strictObject({
 export type DiscordWebhookSettings = z.infer<typeof discordWebhookSettings>;
 
 export interface WebhookAddress {
-  /** For discord.js' `rest.api`: without version. */
+  /** For discord.js' `rest.api`, without version. */
   readonly apiUrl: string;
   readonly id: string;
   readonly token: string;
-  /** A thread of the channel, where the address names one. */
+  /** Thread of the channel, if the URL names one. */
   readonly threadId: string | null;
 }
 
-/** @throws {TypeError} when the address is none, without repeating it: it is a secret. */
+/** @throws {TypeError} if the URL is not valid; the error does not contain it, because it is a secret */
 export function parseWebhookUrl(url: string): WebhookAddress {
   const match = webhook.exec(url);
   if (match === null) throw new TypeError("not a webhook address");

@@ -1,11 +1,11 @@
-/** One request of discord.js over HTTP, and the whole of its answer, which has an end. No redirect is followed. */
+/** Makes one HTTP request for discord.js and reads the whole answer, within a size limit. Redirects are not followed. */
 import { type Agent, type Dispatcher, request } from "undici";
 import { formBytes } from "../form.ts";
 
-/** A page of a hundred messages with all their embeds is 2 MB at most, bytes. */
-const largestAnswer = 4_194_304;
+/** Maximum size of an answer, bytes; a page of a hundred messages with all embeds has at most 2 MB. */
+const maxAnswerBytes = 4_194_304;
 
-/** The answer is longer than any of Discord's. */
+/** Thrown if an answer exceeds the size limit. */
 export class TooLong extends Error {
   override readonly name = "TooLong";
   constructor() {
@@ -13,7 +13,7 @@ export class TooLong extends Error {
   }
 }
 
-/** A request as discord.js wants it made. */
+/** A request from discord.js. */
 export interface TransportInit {
   readonly method: string;
   readonly headers: Record<string, string>;
@@ -23,8 +23,8 @@ export interface TransportInit {
 
 type Answer = Dispatcher.ResponseData;
 
-/** @throws {TooLong} and whatever the connection has to say */
-export async function asked(
+/** @throws {TooLong}, and errors of the connection */
+export async function sendRequest(
   url: string,
   init: TransportInit,
   agent: Agent | undefined,
@@ -40,12 +40,12 @@ export async function asked(
   return { answer, body: await wholeText(answer.body) };
 }
 
-/** The answer as discord.js reads it. */
+/** Converts an answer to the form that discord.js reads. */
 export function responseOf({ statusCode, headers }: Answer, body: string): Response {
   const empty = statusCode === 204 || statusCode === 304;
   return new Response(empty ? null : body, {
     status: statusCode,
-    // discord.js takes any JSON for readable, that of an empty answer too.
+    // discord.js parses every answer of a JSON type, also an empty one.
     headers: empty ? {} : { "content-type": String(headers["content-type"] ?? "application/json") },
   });
 }
@@ -55,7 +55,7 @@ async function wholeText(body: AsyncIterable<Uint8Array>): Promise<string> {
   let bytes = 0;
   for await (const part of body) {
     bytes += part.length;
-    if (bytes > largestAnswer) throw new TooLong();
+    if (bytes > maxAnswerBytes) throw new TooLong();
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");

@@ -1,12 +1,13 @@
 /**
- * Email over one pooled SMTP connection, one mail in flight.
+ * Email over one pooled SMTP connection, one mail at a time.
  *
- * nodemailer waits half a minute for a greeting and ten for a silent server unless told otherwise: every phase has its
- * limit here, and an aborted attempt closes its connection at once. A mail that some recipients were refused is
- * delivered: sending it again would repeat it to the others. The refused are named in the receipt and in the log.
+ * nodemailer's default timeouts are 30 s for a greeting and 10 min for a silent server. Here each phase has its own
+ * limit, and an aborted attempt closes its connection at once. A mail that the server refused for some recipients
+ * counts as delivered, because a retry would repeat it to the others. The refused recipients are named in the receipt
+ * and in the log.
  *
- * A repeat, which comes when nobody knows whether the first one arrived, is the same mail to the byte (but for a note that it is
- * late): same Message-ID, same date, same boundaries, same picture.
+ * A retry after an unknown outcome sends the same mail byte for byte (except for a note that it is late): same
+ * Message-ID, date, boundaries and picture.
  */
 import { createTransport } from "nodemailer";
 import type { Capacity, Message } from "../../domain/delivery.ts";
@@ -15,7 +16,7 @@ import type { ChannelLog } from "../log.ts";
 import type { CommandLine } from "../message/command-line.ts";
 import { render } from "../message.ts";
 import { cleanLine, shorten, withoutSecrets } from "../text.ts";
-import { type Draw, Pictures } from "./chart.ts";
+import { type Draw, MailCharts } from "./chart.ts";
 import { type MailError, mailFailure, mailFix } from "./failures.ts";
 import { mailParts } from "./render.ts";
 import type { EmailSettings } from "./settings.ts";
@@ -33,9 +34,9 @@ export interface EmailDeps {
 export interface EmailLimits {
   readonly connectMs: number;
   readonly greetingMs: number;
-  /** Silence of the server, at any time. */
+  /** Maximum silence of the server, in any phase. */
   readonly silenceMs: number;
-  /** One attempt, all in all. */
+  /** Maximum duration of one attempt. */
   readonly deadlineMs: number;
 }
 
@@ -46,7 +47,7 @@ const defaultLimits: EmailLimits = {
   deadlineMs: 20_000,
 };
 
-/** Alerts that have a line each in HTML of a size that mail programs show whole. */
+/** Number of alert lines whose HTML mail programs show completely. */
 export const emailCapacity: Capacity = { maxNamed: 300 };
 
 type Transport = ReturnType<typeof openTransport>;
@@ -55,11 +56,11 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
   const { smtp, from, to } = settings;
   const limits = { ...defaultLimits, ...deps.limits };
   const secrets = smtp.password === undefined ? [] : [smtp.password];
-  const safe = (text: string) => withoutSecrets(text, secrets);
+  const withoutPassword = (text: string) => withoutSecrets(text, secrets);
   const domain = /@([^<>@\s]+?)>?$/.exec(from)?.[1] ?? "localhost";
   const idOf = (messageId: string) => `<${messageId}@${domain}>`;
   const leaving = unsubscribeUrl(settings, name);
-  const pictures = new Pictures(deps);
+  const charts = new MailCharts(deps);
   let transport: Transport | undefined;
   const open = () => {
     transport ??= openTransport(settings, limits);
@@ -68,39 +69,43 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
 
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
     try {
-      await raced(open().verify(), signal);
-      const how = smtp.secure === false ? ", without encryption" : "";
-      return { kind: "ok", detail: `${smtp.host} takes mail from ${cleanLine(from)}${how}` };
+      await withSignal(open().verify(), signal);
+      const suffix = smtp.secure === false ? ", without encryption" : "";
+      return { kind: "ok", detail: `${smtp.host} takes mail from ${cleanLine(from)}${suffix}` };
     } catch (error) {
       const problem: MailError = signal.aborted
         ? { message: "no answer in time", code: "ETIMEDOUT" }
         : asMailError(error);
-      const { failure, detail } = mailFailure(problem, safe);
+      const { failure, detail } = mailFailure(problem, withoutPassword);
       return { kind: "failed", failure, detail, fix: mailFix(problem, smtp.secure) };
     }
   };
 
   const send = async ({ message, inReplyTo, late }: Outgoing, signal: AbortSignal): Promise<SendResult> => {
     signal.throwIfAborted();
-    const picture = await pictures.of(message, signal);
+    const chartPicture = await charts.of(message, signal);
     const cid = `chart.${message.id}@${domain}`;
-    const chart = picture && { alertId: picture.alertId, url: `cid:${cid}`, words: picture.words };
+    const chart = chartPicture && {
+      alertId: chartPicture.alertId,
+      url: `cid:${cid}`,
+      words: chartPicture.words,
+    };
     const parts = mailParts(render(message, deps, late), chart);
-    // What is not shown would hang below the mail as a file.
-    const shown = picture !== null && parts.html.includes(`"cid:${cid}"`);
+    // An attachment that the HTML does not show would appear as a file.
+    const shown = chartPicture !== null && parts.html.includes(`"cid:${cid}"`);
     const first = inReplyTo === null ? null : idOf(inReplyTo.messageId);
-    // No mail has these ids: programs put together what refers to the same one, whichever of them arrived.
+    // No mail has these ids. Mail programs group mails that refer to the same id, whichever of them arrive.
     const threads = (message.content.threads ?? []).map((thread) => `<thread.${thread}@${domain}>`);
     const references = [...threads, ...(first === null ? [] : [first])];
-    const own = new AbortController();
-    const abort = () => own.abort();
+    const controller = new AbortController();
+    const abort = () => controller.abort();
     signal.addEventListener("abort", abort, { once: true });
     const timer = setTimeout(abort, limits.deadlineMs);
     try {
       const info = await open().sendMail({
         ...parts,
-        ...(shown ? { attachments: [inline(picture.png, cid)] } : {}),
-        // Else by chance, and no two attempts alike.
+        ...(shown ? { attachments: [inline(chartPicture.png, cid)] } : {}),
+        // nodemailer's default boundary is random, so retries would differ.
         baseBoundary: message.id,
         from,
         to: [...to],
@@ -112,7 +117,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
           id: { comment: `perpwatch ${name}`, url: `${name.toLowerCase()}.perpwatch.${domain}` },
           unsubscribe: { url: leaving, comment: "" },
         },
-        signal: own.signal,
+        signal: controller.signal,
         ...(first === null ? {} : { inReplyTo: first }),
         ...(references.length === 0 ? {} : { references }),
       });
@@ -124,14 +129,14 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
         );
       }
       const tail = refused.length > 0 ? ` (refused: ${refused.join(", ")})` : "";
-      return { kind: "delivered", receipt: shorten(safe(info.response) + tail, 500) };
+      return { kind: "delivered", receipt: shorten(withoutPassword(info.response) + tail, 500) };
     } catch (error) {
       signal.throwIfAborted();
-      if (own.signal.aborted) {
+      if (controller.signal.aborted) {
         const detail = `the mail server did not take the mail within ${limits.deadlineMs / 1_000} s`;
         return { kind: "retry", failure: "timeout", detail, afterMs: null };
       }
-      return mailFailure(asMailError(error), safe);
+      return mailFailure(asMailError(error), withoutPassword);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
@@ -143,7 +148,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
     kind: "email",
     ...emailCapacity,
     deadlineMs: limits.deadlineMs,
-    drawsSealed: true,
+    drawsCharts: true,
     start: probe,
     probe,
     send,
@@ -159,7 +164,7 @@ function inline(content: Buffer, cid: string) {
   return { filename: "chart.png", content, cid, ...shown };
 }
 
-/** A page as it is; an address as a mail that says which channel it is about. */
+/** Returns a page's URL as it is, or a mailto URL whose subject names the channel. */
 function unsubscribeUrl({ unsubscribe, from }: EmailSettings, name: string): string {
   if (unsubscribe !== undefined && /^https?:/i.test(unsubscribe)) return new URL(unsubscribe).href;
   const address = /([^<>@\s]+@[^<>@\s]+?)>?$/.exec(unsubscribe ?? from)?.[1] ?? "";
@@ -172,7 +177,7 @@ function openTransport({ smtp }: EmailSettings, limits: EmailLimits) {
   const transport = createTransport({
     pool: true,
     maxConnections: 1,
-    // A pooled connection that the server closed meanwhile is replaced once, before a byte of the mail was sent.
+    // If the server closed the pooled connection meanwhile, it is replaced once, before any byte of the mail was sent.
     maxRequeues: 1,
     idleTimeout: 30_000,
     host: smtp.host,
@@ -190,7 +195,7 @@ function openTransport({ smtp }: EmailSettings, limits: EmailLimits) {
     ...(smtp.ca === undefined ? {} : { tls: { ca: smtp.ca } }),
     ...(user === undefined || password === undefined ? {} : { auth: { user, pass: password } }),
   });
-  // Errors of idle connections have no mail to fail; the next mail opens a new one.
+  // An error of an idle connection affects no mail; the next mail opens a new connection.
   transport.on("error", () => {});
   return transport;
 }
@@ -199,8 +204,8 @@ function asMailError(error: unknown): MailError {
   return error instanceof Error ? error : { message: String(error) };
 }
 
-/** The promise, or a rejection as soon as the signal aborts; what was begun ends by its own limits. */
-function raced<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/** Returns the promise, or a rejection as soon as the signal aborts. The work itself ends by its own limits. */
+function withSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const abort = () => reject(signal.reason);

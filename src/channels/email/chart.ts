@@ -1,36 +1,36 @@
-/** The picture of a mail, drawn from what was sealed with its message. */
+/** The chart of a mail, drawn from the data in the finalized message. */
 import type { Message } from "../../domain/delivery.ts";
 import { chartText } from "../chart/chart-text.ts";
 import { pngOf } from "../chart/png.ts";
 import { chartSvg, lightChart } from "../chart/svg.ts";
 import type { ChannelLog } from "../log.ts";
 
-/** Two pixels for each: screens of phones have more of them than pages count. */
+/** Two pixels per unit, for high-resolution screens. */
 const zoom = 2;
-/** A picture takes some hundredths of a second; a mail waits no longer than this for it, ms. */
-const drawWithinMs = 2_000;
-/** Messages under way at once are few. */
-const remembered = 20;
+/** Drawing takes some hundredths of a second; a mail waits at most this long for it, ms. */
+const drawTimeoutMs = 2_000;
+/** Only few messages are being sent at the same time. */
+const maxRemembered = 20;
 
 export interface Picture {
   readonly alertId: number;
   readonly png: Buffer;
-  /** Its contents, for those who do not see it. */
+  /** Alternative text. */
   readonly words: string;
 }
 
 export type Draw = (svg: string, zoom: number) => Promise<Buffer>;
 
-export class Pictures {
+export class MailCharts {
   readonly #options: { readonly log: ChannelLog; readonly timezone: string; readonly draw?: Draw };
-  /** The result of the first attempt: later ones send the same. */
+  /** Result of the first attempt, by message id; retries send the same. */
   readonly #drawn = new Map<string, Picture | null>();
 
   constructor(options: { readonly log: ChannelLog; readonly timezone: string; readonly draw?: Draw }) {
     this.#options = options;
   }
 
-  /** @returns null where there is nothing to draw, or it cannot be drawn in time */
+  /** @returns null if there is nothing to draw or drawing failed or took too long */
   async of({ id, content: { chart } }: Message, signal: AbortSignal): Promise<Picture | null> {
     if (chart === undefined) return null;
     const before = this.#drawn.get(id);
@@ -40,7 +40,7 @@ export class Pictures {
     try {
       const svg = chartSvg(chart, timezone, lightChart);
       if (svg === null) return null;
-      const png = await within(draw(svg, zoom), drawWithinMs, signal);
+      const png = await within(draw(svg, zoom), drawTimeoutMs, signal);
       picture = { alertId: chart.alertId, png, words: chartText(chart) };
     } catch (error) {
       signal.throwIfAborted();
@@ -49,7 +49,7 @@ export class Pictures {
     }
     this.#drawn.set(id, picture);
     const [oldest] = this.#drawn.keys();
-    if (this.#drawn.size > remembered && oldest !== undefined) this.#drawn.delete(oldest);
+    if (this.#drawn.size > maxRemembered && oldest !== undefined) this.#drawn.delete(oldest);
     return picture;
   }
 }

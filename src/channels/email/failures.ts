@@ -1,48 +1,48 @@
-/** The meaning of an error of nodemailer for a message. */
+/** Classifies nodemailer's errors. */
 import type { SendResult } from "../channel.ts";
 
-/** The parts of nodemailer's errors that are read. */
+/** The used fields of nodemailer's errors. */
 export interface MailError {
   readonly message: string;
   readonly code?: string | undefined;
   readonly command?: string | undefined;
-  /** The SMTP reply code, where the server spoke. */
+  /** The SMTP reply code, if the server replied. */
   readonly responseCode?: number | undefined;
   readonly response?: string | undefined;
 }
 
-const wantsAuth = new Set([530, 534, 535, 538]);
-/** Codes of the 4.7 family, and the words of servers that slow senders down: greylisting among them. */
-const slowedDown = /\b4\.7\.\d+|rate limit|too many|throttl|gr[ae]y-?list/i;
+const authRequiredCodes = new Set([530, 534, 535, 538]);
+/** Codes 4.7.x, and texts of servers that throttle senders, greylisting included. */
+const throttledPattern = /\b4\.7\.\d+|rate limit|too many|throttl|gr[ae]y-?list/i;
 
 /**
- * The server's word first: 4xx is "later", 5xx is "never". Where it refused the sender or every recipient, no other
- * message would fare better. Without a word of the server it is the line, and the message can be tried again; after the
- * final dot that may make two of it, which the same Message-ID tells a mail program.
- * @param safe takes secrets out of a text
+ * The server's reply decides: 4xx is a retry, 5xx a refusal. If the sender or every recipient was refused, other
+ * messages would be refused too. Without a reply the connection failed, and the message is retried. After the final dot
+ * a retry may duplicate the mail; mail programs recognize it by its Message-ID.
+ * @param safe removes secrets from a text
  */
 export function mailFailure(
   error: MailError,
   safe: (text: string) => string,
 ): Exclude<SendResult, { kind: "delivered" }> {
   const { responseCode, command = "", code } = error;
-  const said = error.response ?? error.message;
-  const detail = isOfSignIn(error)
+  const serverText = error.response ?? error.message;
+  const detail = isSignInError(error)
     ? `the mail server refused the sign-in${responseCode === undefined ? "" : ` (${responseCode})`}`
-    : safe(responseCode === undefined ? said : `the mail server answered: ${said}`);
+    : safe(responseCode === undefined ? serverText : `the mail server answered: ${serverText}`);
   const retry = (failure: "rate-limited" | "server-error" | "unreachable" | "timeout") =>
     ({ kind: "retry", failure, detail, afterMs: null }) as const;
 
-  // The line could not be encrypted as demanded: by whose doing is not known, and nothing of the mail was sent.
+  // TLS could not be established as required. The cause is not known, and nothing of the mail was sent.
   if (code === "ETLS") return retry("unreachable");
   if (responseCode !== undefined && responseCode >= 400 && responseCode < 500) {
-    return retry(slowedDown.test(said) ? "rate-limited" : "server-error");
+    return retry(throttledPattern.test(serverText) ? "rate-limited" : "server-error");
   }
-  if (code === "EAUTH" || (responseCode !== undefined && wantsAuth.has(responseCode))) {
+  if (code === "EAUTH" || (responseCode !== undefined && authRequiredCodes.has(responseCode))) {
     return { kind: "refused", failure: "authentication", detail, channelBroken: true };
   }
   if (responseCode !== undefined && responseCode >= 500) {
-    // A refusal in place of a greeting is about us or about the server's day, not about the message.
+    // A refusal at the greeting concerns the client or the server's state, not the message.
     const aboutMessage =
       /^(MAIL FROM|RCPT TO|DATA)/i.test(command) || code === "EENVELOPE" || code === "EMESSAGE";
     if (!aboutMessage) return retry("server-error");
@@ -53,12 +53,12 @@ export function mailFailure(
   return retry(code === "ETIMEDOUT" ? "timeout" : "unreachable");
 }
 
-/** An answer to a credential may repeat it, in whatever form: it is not quoted. */
-function isOfSignIn({ command = "", code }: MailError): boolean {
+/** Returns true for errors of the sign-in. Their replies may repeat the credential in any form, so they are not quoted. */
+function isSignInError({ command = "", code }: MailError): boolean {
   return code === "EAUTH" || /^AUTH/i.test(command);
 }
 
-/** The remedy for a probe's result. */
+/** The fix for a probe result. */
 export function mailFix(error: MailError, secure: boolean | "starttls"): string {
   const failure = mailFailure(error, (text) => text);
   if (failure.failure === "authentication")

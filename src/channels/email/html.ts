@@ -1,7 +1,7 @@
 /**
- * The HTML part of a mail, as mail programs want it: tables for layout, every style in its element, 600 pixels at most, no
- * script, no font, no picture from anywhere. What stands in `<style>` only helps where it is understood (dark mode); a program
- * that drops it shows the same mail in light colours. Pure.
+ * The HTML part of a mail, in the form that mail programs support: table layout, inline styles, at most 600 pixels, no
+ * script, no remote font or picture. `<style>` is used for dark mode only; a program that drops it shows the mail in
+ * light colours. Pure.
  */
 import { chartSize } from "../chart/svg.ts";
 import { ledBy, lineOf, numberLine, shownLead, shownParts } from "../lines.ts";
@@ -20,10 +20,10 @@ const colours: Readonly<Record<Tone, string>> = {
 const font = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const ink = "color:#101828";
 const faint = "color:#667085";
-/** Padding of everything within the card. */
+/** Horizontal padding inside the card. */
 const side = "24px";
 
-/** The colours of dark mode. Outlook on the web marks its own with data-ogsc. */
+/** Colours of dark mode. Outlook on the web marks its own dark mode with data-ogsc. */
 const dark: readonly (readonly [string, string])[] = [
   [".pw-page", "background-color:#0c111d!important"],
   [".pw-card", "background-color:#161b26!important;border-color:#333741!important"],
@@ -40,13 +40,13 @@ const style = [
   "@media (max-width:620px){.pw-pad{padding-left:16px!important;padding-right:16px!important}}",
 ].join("\n");
 
-/** A picture that goes with the mail. */
+/** A chart embedded in the mail. */
 export interface MailChart {
-  /** Below whose figures it is shown. */
+  /** The alert below whose figures it is shown. */
   readonly alertId: number;
-  /** `cid:` of its part. */
+  /** `cid:` URL of its part. */
   readonly url: string;
-  /** For those who do not see it. */
+  /** Alternative text. */
   readonly words: string;
 }
 
@@ -76,7 +76,7 @@ export function document(rendering: Rendering, chart: MailChart | null): string 
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
     '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">',
-    // Else phones make links of figures.
+    // Keeps phones from turning figures into links.
     '<meta name="format-detection" content="telephone=no,date=no,address=no,email=no">',
     `<title>${forHtml(headline)}</title>\n<style>\n${style}\n</style></head>`,
     `<body class="pw-page" style="margin:0;padding:0;background-color:#f2f4f7">`,
@@ -88,7 +88,7 @@ export function document(rendering: Rendering, chart: MailChart | null): string 
   ].join("\n");
 }
 
-/** The text beside the subject in a list of mails: what the subject does not say. */
+/** The preview text in a list of mails: what the subject does not contain. */
 function preheader({ blocks, sections, notes, headline }: Rendering): string {
   const [first] = blocks;
   const shown = first && shownParts(first);
@@ -100,7 +100,7 @@ function preheader({ blocks, sections, notes, headline }: Rendering): string {
         ? blocks.slice(0, 3).map((block) => ledBy(block, block.what))
         : [shown.description, ...shown.figures.map(([name, value]) => `${name}: ${value}`), ...shown.fresh];
   const text = said.filter((part) => part !== "" && !headline.includes(part)).join(" · ");
-  // Without what fills the line a program goes on with the words of the page.
+  // Without filler, programs continue the preview with text of the page.
   const filler = "&#847;&zwnj;&nbsp;".repeat(40);
   return `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;mso-hide:all;font-size:1px;line-height:1px">${forHtml(shorten(text, 140))}${filler}</div>`;
 }
@@ -110,12 +110,12 @@ function cell(html: string, line = false): string {
   return `<td class="pw-pad pw-line" style="padding:14px ${side}${border}">${html}</td>`;
 }
 
-/** The size of one of several alerts in the mail, characters. */
+/** Size of an alert in a mail of several, characters. */
 export function alertSize(block: Block): number {
   return alert(block, false, "", null).length + 120;
 }
 
-/** The size of one of several alerts that has a line only, characters. */
+/** Size of an alert shown as a line, characters. */
 export function lineSize(block: Block): number {
   return forHtml(oneLine(block)).length + "<br>".length;
 }
@@ -153,7 +153,7 @@ function alert(block: Block, alone: boolean, headline: string, chart: MailChart 
   return parts.join("\n");
 }
 
-/** A heading with a table of names and values. */
+/** A heading and a table of names and values. */
 function table({ title, rows }: Section): string {
   return [
     `<h2 class="pw-ink" style="margin:0 0 4px;${font};font-size:16px;line-height:1.45;${ink}">${forHtml(title)}</h2>`,

@@ -1,8 +1,8 @@
 /**
- * A rendered message as a mail: a subject, a text, and HTML that needs nothing from anywhere. Pure.
+ * Renders a message as a mail: subject, text, and HTML without external resources. Pure.
  *
- * Both parts tell the same. What would grow beyond what mail programs show whole (about 100 KB, then they cut) is told in
- * one line an alert, in both.
+ * Text and HTML have the same content. If the mail would exceed the size that mail programs show completely (about 100
+ * KB), the excess alerts have one line each, in both parts.
  */
 import { plainLines } from "../lines.ts";
 import type { Rendering } from "../rendering.ts";
@@ -15,12 +15,12 @@ export interface MailParts {
   readonly html: string;
 }
 
-/** Phones show about 40 characters of a subject; what is cut stands in the text. */
+/** Phones show about 40 characters of a subject. A cut subject is complete in the text. */
 const maxSubject = 150;
-/** HTML of all alerts, characters. */
+/** Maximum HTML of all alerts, characters. */
 const maxHtml = 85_000;
 
-/** @param chart a picture that goes with the mail, which only the HTML shows */
+/** @param chart shown in the HTML only */
 export function mailParts(rendering: Rendering, chart: MailChart | null = null): MailParts {
   const [only] = rendering.blocks;
   const id = only !== undefined && rendering.blocks.length === 1 ? ` (#${only.alertId})` : "";
@@ -32,12 +32,12 @@ export function mailParts(rendering: Rendering, chart: MailChart | null = null):
   };
 }
 
-/** In a list of mails no colour tells that something critical is left. */
+/** The subject states that something critical still fires, since a list of mails shows no colour. */
 function subjectOf({ headline, tone }: Rendering): string {
   return tone === "over" ? headline.replace(/^RESOLVED: /, "RESOLVED, others still critical: ") : headline;
 }
 
-/** The number of blocks, from the first on, that fit in full beside a line for each of the others. */
+/** Number of blocks, from the first, that fit in full beside one line for each of the others. */
 function fitting({ blocks, inFull }: Rendering): number {
   if (blocks.length < 2) return blocks.length;
   let size = blocks.reduce((sum, block) => sum + lineSize(block), 0);

@@ -11,11 +11,11 @@ export const smtpSettings = z
   .strictObject({
     host: line,
     port: z.int().min(1).max(65_535).optional(),
-    /** true: TLS from the first byte. starttls: refused unless the server offers it. false: never encrypted. */
+    /** true: TLS from the first byte. starttls: STARTTLS is required. false: no encryption. */
     secure: z.union([z.boolean(), z.literal("starttls")]).default("starttls"),
     user: line.optional(),
     password: z.string().min(1).optional(),
-    /** PEM of an authority to trust besides the well-known ones, for a mail server of one's own. */
+    /** PEM of a certificate authority to trust besides the well-known ones, for a private mail server. */
     ca: z.string().optional(),
   })
   .refine(({ user, password }) => (user === undefined) === (password === undefined), {
@@ -28,7 +28,7 @@ export const emailSettings = z.strictObject({
   smtp: smtpSettings,
   from: address,
   to: z.array(address).min(1),
-  /** The way to unsubscribe: an address, or a page. Default: the sender. */
+  /** Unsubscribe address or page. Default: the sender. */
   unsubscribe: z
     .union([address, z.url({ protocol: /^https?$/ })], {
       error: "must be an address (me@example.org) or a page (https://…)",

@@ -1,6 +1,6 @@
 /**
- * ntfy (ntfy.sh or a server of one's own): a push on the phone. It knows no key for repeats, so a message whose answer was
- * lost on the way may come twice.
+ * Push messages by ntfy (ntfy.sh or a private server). ntfy has no idempotency key, so a message whose answer was lost
+ * may be delivered twice.
  */
 import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
@@ -10,7 +10,7 @@ import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
 import { blockLines, lineOf, maxLine, sectionLines } from "../lines.ts";
 import type { CommandLine } from "../message/command-line.ts";
 import { render } from "../message.ts";
-import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
+import { type Answer, type NoAnswer, Poster, probeFailure, tryParseJson } from "../post.ts";
 import type { Rendering, Tone } from "../rendering.ts";
 import { shorten } from "../text.ts";
 
@@ -34,13 +34,13 @@ export interface NtfyDeps {
 }
 
 const timeoutMs = 8_000;
-/** Maximum size that ntfy takes as a message rather than as an attached file, bytes; some room for its count. */
+/** Maximum size of a message in ntfy, with a margin, bytes. Larger ones would become attached files. */
 const maxBytes = 4_000;
-/** Alerts in one message: each has a line of at least `leastLine` bytes. */
+/** Maximum alerts in one message; each has a line of at least `minLineBytes`. */
 export const ntfyCapacity: Capacity = { maxNamed: 20 };
-const leastLine = 120;
-const maxOfNotes = 1_000;
-/** Without a sound. */
+const minLineBytes = 120;
+const maxNotesBytes = 1_000;
+/** Silent. */
 const lowPriority = 2;
 const priorities: Readonly<Record<Severity, number>> = { critical: 5, warning: 4, info: 3 };
 const tags: Readonly<Record<Tone, string>> = {
@@ -56,7 +56,7 @@ export function createNtfy(name: string, settings: NtfySettings, deps: NtfyDeps)
   const base = trimmed(settings.url);
   const { topic, token } = settings;
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  // Whoever knows a topic can read it.
+  // A topic is a secret: whoever knows it can read it.
   const poster = new Poster({
     who: `ntfy at ${new URL(base).host}`,
     secrets: [...(token === undefined ? [] : [token]), topic],
@@ -65,7 +65,7 @@ export function createNtfy(name: string, settings: NtfySettings, deps: NtfyDeps)
 
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
     const answer = await poster.call({ method: "GET", url: `${base}/${topic}/auth`, headers }, signal);
-    const verdict = poster.verdict(answer, saidIn(answer)?.success === true ? "" : null);
+    const verdict = poster.verdict(answer, replyIn(answer)?.success === true ? "" : null);
     if (verdict.kind === "delivered") return { kind: "ok", detail: `${new URL(base).host} takes messages` };
     return probeFailure(verdict, {
       denied: "check token, and that it may write to this topic",
@@ -84,24 +84,24 @@ export function createNtfy(name: string, settings: NtfySettings, deps: NtfyDeps)
     stop: () => poster.close(),
     async send(outgoing, signal) {
       const answer = await poster.call({ url: base, headers, body: bodyOf(outgoing, topic, deps) }, signal);
-      const said = saidIn(answer);
+      const reply = replyIn(answer);
       return poster.verdict(
         answer,
-        typeof said?.id === "string" ? said.id : null,
-        typeof said?.error === "string" ? said.error : undefined,
+        typeof reply?.id === "string" ? reply.id : null,
+        typeof reply?.error === "string" ? reply.error : undefined,
       );
     },
   };
 }
 
-interface Said {
+interface Reply {
   readonly id?: unknown;
   readonly error?: unknown;
   readonly success?: unknown;
 }
 
-function saidIn(answer: Answer | NoAnswer): Said | undefined {
-  return answer.kind === "answer" ? (parsed(answer.text) as Said | undefined) : undefined;
+function replyIn(answer: Answer | NoAnswer): Reply | undefined {
+  return answer.kind === "answer" ? (tryParseJson(answer.text) as Reply | undefined) : undefined;
 }
 
 function bodyOf({ message, late }: Outgoing, topic: string, deps: NtfyDeps): object {
@@ -122,7 +122,10 @@ function priorityOf({ content, severity }: Message): number {
   return content.resolved || content.kind === "test" ? priorities.info : priorities[severity];
 }
 
-/** As many alerts in full as fit beside a line for each of the others. The footer, by whose id the message is found, always fits. */
+/**
+ * Shows as many alerts in full as fit beside one line for each of the others. The footer, which holds the message's id,
+ * always fits.
+ */
 function textOf(rendering: Rendering): string {
   const { blocks, footer } = rendering;
   const room = maxBytes - Buffer.byteLength(footer) - 2;
@@ -132,24 +135,28 @@ function textOf(rendering: Rendering): string {
   }
   const text =
     blocks.length > 1
-      ? textWith({ ...rendering, notes: [withinBytes(rendering.notes.join("\n"), maxOfNotes)] }, 0, leastLine)
+      ? textWith(
+          { ...rendering, notes: [cutToBytes(rendering.notes.join("\n"), maxNotesBytes)] },
+          0,
+          minLineBytes,
+        )
       : textWith(rendering, blocks.length, maxLine);
-  return `${withinBytes(text, room)}\n\n${footer}`;
+  return `${cutToBytes(text, room)}\n\n${footer}`;
 }
 
-/** @param most bytes of a line */
-function textWith(rendering: Rendering, inFull: number, most: number): string {
+/** @param limit bytes per line */
+function textWith(rendering: Rendering, inFull: number, limit: number): string {
   const { blocks, notes, sections, standing } = rendering;
   const full = blocks.slice(0, inFull).map((block) => blockLines(block, rendering).join("\n"));
-  const lines = blocks.slice(inFull).map((block) => withinBytes(lineOf(block), most));
+  const lines = blocks.slice(inFull).map((block) => cutToBytes(lineOf(block), limit));
   return [...notes, ...full, lines.join("\n"), sectionLines(sections).join("\n"), standing.join("\n")]
     .filter((part) => part !== "")
     .join("\n\n");
 }
 
-function withinBytes(text: string, most: number): string {
+function cutToBytes(text: string, limit: number): string {
   let kept = text;
-  while (Buffer.byteLength(kept) > most)
+  while (Buffer.byteLength(kept) > limit)
     kept = shorten(kept, Math.min(kept.length - 1, Math.floor(kept.length * 0.9)));
   return kept;
 }

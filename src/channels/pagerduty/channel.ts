@@ -1,10 +1,10 @@
 /**
- * PagerDuty's Events API v2: an alert triggers an incident, an acknowledgement here acknowledges it, an ending resolves it.
- * Every event carries a key that belongs to the alert, so sending it again changes nothing. An event of the exchange (a
- * liquidation) has no end: its incident is resolved by a person there.
+ * PagerDuty's Events API v2: an alert triggers an incident, an acknowledgement here acknowledges it, an ending resolves
+ * it. Every event has a key of its alert, so sending it again changes nothing. An event of the exchange (such as a
+ * liquidation) has no end; a person resolves its incident in PagerDuty.
  *
- * The alerts of an account that are part of an incident share a key: it is resolved with the last of them. What one of them
- * triggered under its own key before it was part of one is resolved then.
+ * The alerts of an account that belong to an incident share a key, which is resolved with the last of them. If one of
+ * them was triggered under its own key before it joined the incident, that key is resolved when it joins.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -15,7 +15,7 @@ import type { Channel, ProbeResult } from "../channel.ts";
 import { ledBy } from "../lines.ts";
 import type { CommandLine } from "../message/command-line.ts";
 import { render } from "../message.ts";
-import { noDigest, Poster, probeFailure } from "../post.ts";
+import { digestRefused, Poster, probeFailure } from "../post.ts";
 import type { Block } from "../rendering.ts";
 import { shorten } from "../text.ts";
 import { verdict } from "./verdict.ts";
@@ -24,7 +24,7 @@ export const pagerdutySettings = z.strictObject({
   type: z.literal("pagerduty"),
   /** The integration key of a service: Events API v2. */
   routingKey: z.string().regex(/^[A-Za-z0-9]{32}$/, "must be an integration key of 32 letters and digits"),
-  /** Another server than PagerDuty's, or that of the EU: https://events.eu.pagerduty.com */
+  /** Another server, such as the EU's: https://events.eu.pagerduty.com */
   apiUrl: safeAddress.default("https://events.pagerduty.com"),
 });
 export type PagerdutySettings = z.infer<typeof pagerdutySettings>;
@@ -43,7 +43,8 @@ export function createPagerduty(name: string, settings: PagerdutySettings, deps:
   const poster = new Poster({ who: "PagerDuty", secrets: [routingKey], timeoutMs });
 
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
-    // An empty event is refused whatever the key: that somebody answers so is all that can be known without an incident.
+    // PagerDuty refuses an empty event for every key. Without creating an incident a probe can only show that the
+    // service answers.
     const answer = await poster.call({ url, body: {} }, signal);
     if (answer.kind === "answer" && answer.status < 500 && answer.status !== 404)
       return {
@@ -65,14 +66,14 @@ export function createPagerduty(name: string, settings: PagerdutySettings, deps:
     probe,
     stop: () => poster.close(),
     async send({ message, late }, signal) {
-      if (message.content.kind === "digest") return noDigest("PagerDuty");
+      if (message.content.kind === "digest") return digestRefused("PagerDuty");
       const { blocks, headline, notes } = render(message, { ...deps, apart: true }, late);
       const events =
         message.content.kind === "test"
           ? [testEvent(message, headline)]
           : message.content.items.flatMap((item, i) => eventsOf(message, item, blocks[i]!, notes));
       const receipts: string[] = [];
-      // In their order, one by one: a later one of the same key may depend on the one before it.
+      // In order, one by one: an event may depend on an earlier one with the same key.
       for (const event of events) {
         const answer = await poster.call({ url, body: { routing_key: routingKey, ...event } }, signal);
         const result = verdict(answer, poster);
@@ -87,7 +88,7 @@ export function createPagerduty(name: string, settings: PagerdutySettings, deps:
 const links = (block: Block): readonly object[] =>
   block.runbook === null ? [] : [{ href: block.runbook, text: "What to do" }];
 
-/** None where others of its account's incident go on, and it is told by that alone. */
+/** The PagerDuty events of a change. None if it only ends one alert of an account whose incident continues. */
 function eventsOf(
   message: Message,
   { change, onCall }: MessageItem,
@@ -152,7 +153,7 @@ function testEvent(message: Message, headline: string): object {
   };
 }
 
-/** One for the life of an alert, on every daemon another: numbers of alerts begin at 1 on each. */
+/** The key of an alert: constant for its life and different on each daemon, because alert numbers start at 1 on each. */
 function keyOf({ content }: Message, { alert }: AlertChange): string {
   const parts = [content.sender, alert.id, alert.rule, alert.subject, alert.firedAtMs];
   return `perpwatch-${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 40)}`;

@@ -1,7 +1,7 @@
 /**
- * Pushover: a push on the phone. What is critical and calls somebody is an emergency: it sounds again and again until somebody
- * acknowledges it there, which acknowledges its alerts here (receipts.ts). Pushover knows no key for repeats, so a message whose answer
- * was lost on the way may come twice.
+ * Push messages by Pushover. A critical message that mentions people is an emergency: it is repeated until somebody
+ * acknowledges it in Pushover, which acknowledges its alerts here (emergency-tracker.ts). Pushover has no idempotency
+ * key, so a message whose answer was lost may be delivered twice.
  */
 import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
@@ -11,46 +11,46 @@ import type { ChatActions } from "../../domain/ports.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
-import { calls } from "../mention.ts";
+import { mentionsPeople } from "../mention.ts";
 import type { CommandLine } from "../message/command-line.ts";
 import { render } from "../message.ts";
 import { Poster, probeFailure } from "../post.ts";
-import { Receipts } from "./receipts.ts";
+import { EmergencyTracker } from "./emergency-tracker.ts";
 import { textOf, titleOf } from "./render.ts";
-import { saidIn, verdict } from "./verdict.ts";
+import { replyIn, verdict } from "./verdict.ts";
 
-const key = (what: string) =>
-  z.string().regex(/^[A-Za-z0-9]{30}$/, `must be ${what} of 30 letters and digits`);
+const key = (label: string) =>
+  z.string().regex(/^[A-Za-z0-9]{30}$/, `must be ${label} of 30 letters and digits`);
 
-/** @returns the setting of a duration between two limits, ms */
-function duration(least: string, most: string, usual: string) {
-  const [leastMs, mostMs] = [parseDurationMs(least)!, parseDurationMs(most)!];
+/** @returns the schema of a duration between two limits, ms */
+function duration(min: string, max: string, usual: string) {
+  const [minMs, maxMs] = [parseDurationMs(min)!, parseDurationMs(max)!];
   return z
     .string()
     .transform((text) => parseDurationMs(text) ?? Number.NaN)
-    .refine(
-      (ms) => ms >= leastMs && ms <= mostMs,
-      `must be a duration from ${least} to ${most}, such as ${usual}`,
-    )
+    .refine((ms) => ms >= minMs && ms <= maxMs, `must be a duration from ${min} to ${max}, such as ${usual}`)
     .default(parseDurationMs(usual)!);
 }
 
 export const pushoverSettings = z.strictObject({
   type: z.literal("pushover"),
-  /** The API token of an application. */
+  /** API token of an application. */
   token: key("an application's API token"),
-  /** The key of a user or a group. */
+  /** Key of a user or group. */
   userKey: key("a user key"),
-  /** Names of devices, with commas between; left out: all of the user's. */
+  /** Device names, separated by commas; left out: all devices of the user. */
   device: z
     .string()
     .regex(/^[\w-]{1,25}(,[\w-]{1,25})*$/, "must be a device's name, or several with commas between")
     .optional(),
-  /** The time between repeats of an emergency, and after which it is repeated no more. Pushover takes no others. */
+  /**
+   * Interval between repeats of an emergency, and the time after which it is no longer repeated. The limits are
+   * Pushover's.
+   */
   emergency: z
     .strictObject({ retry: duration("30s", "3h", "1m"), expire: duration("30s", "3h", "1h") })
     .prefault({}),
-  /** Another server than Pushover's. */
+  /** Another server. */
   apiUrl: safeAddress.default("https://api.pushover.net"),
 });
 export type PushoverSettings = z.infer<typeof pushoverSettings>;
@@ -60,13 +60,16 @@ export interface PushoverDeps {
   readonly log: ChannelLog;
   readonly timezone: string;
   readonly commandLine: CommandLine;
-  /** Takes what was acknowledged there. Left out: emergencies are sent, and their acknowledgements stay unknown. */
+  /** Receives acknowledgements. Left out: emergencies are sent, but their acknowledgements are not read. */
   readonly actions?: ChatActions | undefined;
 }
 
 const timeoutMs = 8_000;
 const maxLink = 512;
-/** Alerts in one message: each has a line. An emergency is about one account, so acknowledging it stops no other. */
+/**
+ * Maximum alerts in one message; each has a line. An emergency is about one account, so acknowledging it affects no
+ * other.
+ */
 export const pushoverCapacity: Capacity = { maxNamed: 8, byAccount: true };
 
 const priorities = { noSound: -2, low: -1, normal: 0, high: 1, emergency: 2 } as const;
@@ -78,12 +81,12 @@ export function createPushover(name: string, settings: PushoverSettings, deps: P
   const to = { token, user: userKey, ...(device === undefined ? {} : { device }) };
   const receipts =
     deps.actions &&
-    new Receipts({
+    new EmergencyTracker({
       ...{ ...deps, actions: deps.actions, name, expireMs: emergency.expire },
       async read(receipt, signal) {
         const url = `${base}/receipts/${receipt}.json?token=${token}`;
         const answer = await poster.call({ method: "GET", url }, signal);
-        return { result: verdict(answer, poster), said: saidIn(answer) };
+        return { result: verdict(answer, poster), reply: replyIn(answer) };
       },
       async cancel(receipt, signal) {
         const url = `${base}/receipts/${receipt}/cancel.json`;
@@ -143,8 +146,8 @@ function priorityOf({ content, severity }: Message): number {
   if (content.kind === "test") return priorities.normal;
   if (content.quiet) return priorities.noSound;
   if (content.kind !== "alert" || content.resolved || severity === "info") return priorities.low;
-  const loud = content.items.map(({ change }) => change).filter(calls);
-  // Nobody has to be woken again and again for a drill.
+  const loud = content.items.map(({ change }) => change).filter(mentionsPeople);
+  // A drill is not repeated.
   if (loud.some(({ alert }) => alert.severity === "critical" && !alert.drill)) return priorities.emergency;
   return loud.length > 0 ? priorities.high : priorities.normal;
 }

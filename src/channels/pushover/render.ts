@@ -6,14 +6,17 @@ import { shorten } from "../text.ts";
 const maxTitle = 250;
 const maxText = 1_024;
 const maxNotes = 150;
-/** Length of a line that each alert of the largest message has room for. */
-const leastLine = 90;
+/** Line length that each alert of the largest message has room for. */
+const minLine = 90;
 
 export function titleOf({ headline }: Rendering): string {
   return shorten(headline, maxTitle);
 }
 
-/** As many alerts in full as fit beside a line for each of the others. The footer, by whose id the message is found, always fits. */
+/**
+ * Shows as many alerts in full as fit beside one line for each of the others. The footer, which holds the message's id,
+ * always fits.
+ */
 export function textOf(rendering: Rendering): string {
   const { blocks, notes, footer } = rendering;
   const room = maxText - footer.length - 2;
@@ -22,16 +25,15 @@ export function textOf(rendering: Rendering): string {
     if (text.length <= room) return `${text}\n\n${footer}`;
   }
   const short = { ...rendering, notes: [shorten(notes.join("\n"), maxNotes)].filter((note) => note !== "") };
-  const text =
-    blocks.length > 1 ? textWith(short, 0, leastLine) : textWith(rendering, blocks.length, leastLine);
+  const text = blocks.length > 1 ? textWith(short, 0, minLine) : textWith(rendering, blocks.length, minLine);
   return `${shorten(text, room)}\n\n${footer}`;
 }
 
-/** @param most characters of a line */
-function textWith(rendering: Rendering, inFull: number, most: number): string {
+/** @param max characters per line */
+function textWith(rendering: Rendering, inFull: number, max: number): string {
   const { blocks, notes, sections, standing } = rendering;
   const full = blocks.slice(0, inFull).map((block) => blockLines({ ...block, runbook: null }, rendering));
-  const lines = blocks.slice(inFull).map((block) => lineOf(block, most));
+  const lines = blocks.slice(inFull).map((block) => lineOf(block, max));
   return [
     notes.join("\n"),
     ...full.map((block) => block.join("\n")),

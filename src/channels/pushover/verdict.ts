@@ -1,10 +1,10 @@
-/** The meaning of Pushover's answers. Pure. */
+/** Classifies Pushover's answers. Pure. */
 import type { SendResult } from "../channel.ts";
-import { type Answer, type NoAnswer, type Poster, parsed, textIn } from "../post.ts";
+import { type Answer, type NoAnswer, type Poster, textOrNumber, tryParseJson } from "../post.ts";
 import { cleanLine, shorten } from "../text.ts";
 
-interface Said {
-  /** 1: it did what was asked. */
+interface Reply {
+  /** 1: success. */
   readonly status?: unknown;
   readonly request?: unknown;
   readonly receipt?: unknown;
@@ -13,33 +13,37 @@ interface Said {
   readonly errors?: unknown;
 }
 
-/** An emergency, as its receipt tells of it. */
-export interface State {
+/** The state of an emergency in Pushover. */
+export interface EmergencyState {
   readonly acknowledged?: unknown;
   readonly acknowledged_by?: unknown;
   readonly acknowledged_by_device?: unknown;
   readonly expired?: unknown;
 }
 
-export function saidIn(answer: Answer | NoAnswer): Said {
-  return answer.kind === "answer" ? ((parsed(answer.text) ?? {}) as Said) : {};
+export function replyIn(answer: Answer | NoAnswer): Reply {
+  return answer.kind === "answer" ? ((tryParseJson(answer.text) ?? {}) as Reply) : {};
 }
 
-/** The receipt of an emergency is Pushover's own, of another message the request's id. */
+/** The receipt of an emergency is Pushover's receipt; that of any other message is the request id. */
 export function verdict(answer: Answer | NoAnswer, poster: Poster): SendResult {
-  const said = saidIn(answer);
-  const words = Array.isArray(said.errors)
-    ? said.errors.flatMap((one) => textIn(one) ?? []).join("; ")
+  const reply = replyIn(answer);
+  const words = Array.isArray(reply.errors)
+    ? reply.errors.flatMap((one) => textOrNumber(one) ?? []).join("; ")
     : undefined;
-  const receipt = said.status === 1 ? (textIn(said.receipt) ?? textIn(said.request) ?? "accepted") : null;
+  const receipt =
+    reply.status === 1 ? (textOrNumber(reply.receipt) ?? textOrNumber(reply.request) ?? "accepted") : null;
   const result = poster.verdict(answer, receipt, words);
   if (result.kind !== "refused") return result;
-  if (said.token === "invalid") return { ...result, failure: "authentication", channelBroken: true };
-  return said.user === "invalid" ? { ...result, channelBroken: true } : result;
+  if (reply.token === "invalid") return { ...result, failure: "authentication", channelBroken: true };
+  return reply.user === "invalid" ? { ...result, channelBroken: true } : result;
 }
 
-/** The person who acknowledged, for records: the device, and as much of the user key as tells people apart. */
-export function byOf({ acknowledged_by: user, acknowledged_by_device: device }: State): string {
+/** Names the person who acknowledged, for records: the device and the first characters of the user key. */
+export function acknowledgerOf({
+  acknowledged_by: user,
+  acknowledged_by_device: device,
+}: EmergencyState): string {
   const named = typeof device === "string" && device !== "" ? device : "somebody";
   const key = typeof user === "string" ? ` ${user.slice(0, 5)}…` : "";
   return `${shorten(cleanLine(named), 40)} (pushover${cleanLine(key) === "" ? "" : ` ${cleanLine(key)}`})`;

@@ -1,13 +1,13 @@
 /**
- * The events of an iCal file (RFC 5545), as much of it as a plan of duty needs: VEVENT with SUMMARY, DTSTART and DTEND in UTC, in
- * a named zone or as whole days, and RRULE by days or weeks. What would change who is on duty and is not understood is a mistake
- * with its line. Pure.
+ * Parses the events of an iCal file (RFC 5545), as far as an on-call plan needs them: VEVENT with SUMMARY, DTSTART and
+ * DTEND in UTC, in a named zone or as whole days, and RRULE by days or weeks. Anything unsupported that could change
+ * who is on duty is a mistake with its line. Pure.
  */
 import { cleanLine, shorten } from "../text.ts";
 import { type CalendarEvent, instantOf, type WallTime } from "./plan.ts";
 
 export interface CalendarMistake {
-  /** From 1. */
+  /** 1-based. */
   readonly line: number;
   readonly message: string;
 }
@@ -17,7 +17,7 @@ export interface Calendar {
   readonly mistakes: readonly CalendarMistake[];
 }
 
-/** A property with its parameters, on an unfolded line. */
+/** A property with its parameters, unfolded. */
 interface Property {
   readonly line: number;
   readonly name: string;
@@ -30,37 +30,45 @@ interface Moment extends WallTime {
   readonly isUtc: boolean;
 }
 
-/** Properties of an event that say nothing about who is on duty when. */
-const without = new Set(
+/** Event properties that do not affect the plan. */
+const ignoredProperties = new Set(
   (
     "UID DTSTAMP CREATED LAST-MODIFIED SEQUENCE DESCRIPTION LOCATION GEO TRANSP CLASS CATEGORIES ORGANIZER ATTENDEE URL " +
     "COMMENT CONTACT PRIORITY COLOR"
   ).split(" "),
 );
-/** The same of the calendar. */
-const ofCalendar = new Set(["PRODID", "VERSION", "METHOD", "NAME", "CALSCALE", "REFRESH-INTERVAL", "SOURCE"]);
-const used = new Set(["DTSTART", "DTEND", "RRULE", "SUMMARY", "STATUS"]);
-/** Components that are read over: zones are taken by their IANA names. */
-const readOver = new Set(["VTIMEZONE", "VALARM"]);
+/** Calendar properties that are accepted. */
+const calendarProperties = new Set([
+  "PRODID",
+  "VERSION",
+  "METHOD",
+  "NAME",
+  "CALSCALE",
+  "REFRESH-INTERVAL",
+  "SOURCE",
+]);
+const eventProperties = new Set(["DTSTART", "DTEND", "RRULE", "SUMMARY", "STATUS"]);
+/** Components that are skipped. Zones are identified by their IANA names. */
+const skippedComponents = new Set(["VTIMEZONE", "VALARM"]);
 const weekdays = ["SU", "MO", "TU", "WE", "TH", "FR", "SA"] as const;
 const dayMs = 86_400_000;
 const maxMistakes = 20;
-/** A plan is looked at for each message: it has to be made in milliseconds, whatever is in the file. */
+/** A plan is computed for each message, so it has to take only milliseconds, whatever is in the file. */
 const maxEvents = 5_000;
 const maxRepeating = 200;
 
 class Mistake extends Error {
   readonly line: number;
   constructor(line: number, message: string) {
-    // Words of the file may be in it.
+    // The message may contain text of the file.
     super(shorten(cleanLine(message), 300));
     this.line = line;
   }
 }
 
 /**
- * @param people whom a SUMMARY may name
- * @param timezone IANA name, of whole days
+ * @param people names that a SUMMARY may have
+ * @param timezone IANA name, for whole days
  */
 export function readCalendar(text: string, people: readonly string[], timezone: string): Calendar {
   const events: CalendarEvent[] = [];
@@ -75,38 +83,41 @@ export function readCalendar(text: string, people: readonly string[], timezone: 
   };
   const open: string[] = [];
   let properties: Property[] = [];
-  let beganAt = 0;
+  let eventLine = 0;
   let repeating = 0;
-  for (const { line, text: content } of unfolded(text)) {
-    // An error costs more than reading a line, and a file of a megabyte has 260,000 of them.
+  for (const { line, text: content } of unfoldLines(text)) {
+    // Creating an error costs more than parsing a line, and a file of a megabyte has 260,000 lines.
     if (mistakes.length === maxMistakes) break;
     collect(() => {
       const one = propertyOf(line, content);
       if (one.name === "BEGIN") {
-        const what = one.value.toUpperCase();
-        if (open.length === 0 && what !== "VCALENDAR")
-          throw new Mistake(line, `expected BEGIN:VCALENDAR, found BEGIN:${what}`);
-        const isKnown = open.some((name) => readOver.has(name)) || readOver.has(what);
-        open.push(what);
-        if (what === "VEVENT") {
+        const component = one.value.toUpperCase();
+        if (open.length === 0 && component !== "VCALENDAR")
+          throw new Mistake(line, `expected BEGIN:VCALENDAR, found BEGIN:${component}`);
+        const isKnown = open.some((name) => skippedComponents.has(name)) || skippedComponents.has(component);
+        open.push(component);
+        if (component === "VEVENT") {
           properties = [];
-          beganAt = line;
-        } else if (what !== "VCALENDAR" && !isKnown)
-          throw new Mistake(line, `${what} is no part of a plan of duty: only VEVENT is`);
+          eventLine = line;
+        } else if (component !== "VCALENDAR" && !isKnown)
+          throw new Mistake(line, `${component} is not supported here: only VEVENT is`);
       } else if (one.name === "END") {
-        const what = open.pop();
-        if (what !== one.value.toUpperCase())
-          throw new Mistake(line, what === undefined ? "nothing is open here" : `expected END:${what}`);
-        if (what === "VEVENT") {
-          const event = eventOf(properties, beganAt, people, timezone);
-          if (events.length >= maxEvents) throw new Mistake(beganAt, `more than ${maxEvents} events`);
+        const component = open.pop();
+        if (component !== one.value.toUpperCase())
+          throw new Mistake(
+            line,
+            component === undefined ? "nothing is open here" : `expected END:${component}`,
+          );
+        if (component === "VEVENT") {
+          const event = eventOf(properties, eventLine, people, timezone);
+          if (events.length >= maxEvents) throw new Mistake(eventLine, `more than ${maxEvents} events`);
           if (event.repeats !== null && ++repeating > maxRepeating)
-            throw new Mistake(beganAt, `more than ${maxRepeating} events that repeat`);
+            throw new Mistake(eventLine, `more than ${maxRepeating} events that repeat`);
           events.push(event);
         }
       } else if (open.length === 0) throw new Mistake(line, "expected BEGIN:VCALENDAR");
       else if (open.at(-1) === "VEVENT") properties.push(one);
-      else if (open.length === 1) checkOfCalendar(one);
+      else if (open.length === 1) checkCalendarProperty(one);
     });
   }
   const last = text.trimEnd().split("\n").length;
@@ -118,18 +129,18 @@ export function readCalendar(text: string, people: readonly string[], timezone: 
   return { events, mistakes };
 }
 
-function checkOfCalendar({ line, name, value }: Property): void {
+function checkCalendarProperty({ line, name, value }: Property): void {
   if (name === "VERSION" && value !== "2.0") throw new Mistake(line, "expected VERSION:2.0");
   if (name === "CALSCALE" && value.toUpperCase() !== "GREGORIAN")
     throw new Mistake(line, "expected CALSCALE:GREGORIAN");
   if (name === "METHOD" && !["PUBLISH", "REQUEST"].includes(value.toUpperCase()))
     throw new Mistake(line, `expected METHOD:PUBLISH, found ${value}: its events are no plan`);
-  if (!ofCalendar.has(name) && !name.startsWith("X-"))
+  if (!calendarProperties.has(name) && !name.startsWith("X-"))
     throw new Mistake(line, `${name} of a calendar is not understood`);
 }
 
-/** Lines without line breaks; what begins with a blank belongs to the line before it. */
-function unfolded(text: string): { line: number; text: string }[] {
+/** Joins folded lines: a line that begins with a blank continues the line before it. */
+function unfoldLines(text: string): { line: number; text: string }[] {
   const lines: { line: number; text: string }[] = [];
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
     const before = lines.at(-1);
@@ -140,7 +151,7 @@ function unfolded(text: string): { line: number; text: string }[] {
 }
 
 function propertyOf(line: number, text: string): Property {
-  // A value in quotes may hold colons and semicolons.
+  // A quoted value may contain colons and semicolons.
   const found = /^([A-Za-z0-9-]+)((?:;[A-Za-z0-9-]+=(?:"[^"]*"|[^":;]*))*):(.*)$/s.exec(text);
   if (found === null) throw new Mistake(line, "expected NAME:value");
   const [, name, params = "", value] = found;
@@ -161,11 +172,11 @@ function eventOf(
 ): CalendarEvent {
   const by = new Map<string, Property>();
   for (const one of properties) {
-    if (!used.has(one.name)) {
-      if (without.has(one.name) || one.name.startsWith("X-")) continue;
+    if (!eventProperties.has(one.name)) {
+      if (ignoredProperties.has(one.name) || one.name.startsWith("X-")) continue;
       throw new Mistake(one.line, `${one.name} is not understood: it may change who is on duty`);
     }
-    if (by.has(one.name)) throw new Mistake(one.line, `${one.name} stands twice in one event`);
+    if (by.has(one.name)) throw new Mistake(one.line, `${one.name} occurs twice in one event`);
     by.set(one.name, one);
   }
   const status = by.get("STATUS");
@@ -184,15 +195,15 @@ function eventOf(
   const repeats = rule ? repeatsOf(rule, start) : null;
   if (rule && repeats && lengthMs(start, end) > repeats.days * dayMs)
     throw new Mistake(rule.line, "RRULE: the event lasts longer than the time between two of its beginnings");
-  return { person, start: bare(start), end: bare(end), repeats };
+  return { person, start: wallTimeOf(start), end: wallTimeOf(end), repeats };
 }
 
-/** In local time where that is one, so that a week is a week when the clocks change. */
+/** The length in local time if both ends are in one zone, so that a week stays a week when the clocks change. */
 function lengthMs(start: Moment, end: Moment): number {
   return start.timezone === end.timezone ? end.wall - start.wall : instantOf(end) - instantOf(start);
 }
 
-const bare = ({ wall, timezone }: Moment): WallTime => ({ wall, timezone });
+const wallTimeOf = ({ wall, timezone }: Moment): WallTime => ({ wall, timezone });
 
 function endOf(ends: Property | undefined, starts: Property, start: Moment, timezone: string): Moment {
   if (ends === undefined) {
@@ -234,7 +245,7 @@ function dateMs(text: string): number | null {
   const [, year, month, day] = /^(\d{4})(\d\d)(\d\d)$/.exec(text) ?? [];
   if (year === undefined) return null;
   const ms = Date.UTC(Number(year), Number(month) - 1, Number(day));
-  // 31 February is 3 March otherwise.
+  // Date.UTC turns 31 February into 3 March.
   return new Date(ms).toISOString().startsWith(`${year}-${month}-${day}`) ? ms : null;
 }
 
@@ -281,7 +292,7 @@ function repeatsOf({ line, params, value }: Property, start: Moment): CalendarEv
   const until = take("UNTIL");
   if (counted !== undefined && until !== undefined)
     throw new Mistake(line, "RRULE: either COUNT or UNTIL, not both");
-  // The start of the week makes no difference to one weekday.
+  // The start of the week does not matter for a single weekday.
   take("WKST");
   const day = take("BYDAY");
   if (day !== undefined && (frequency !== "WEEKLY" || day !== weekdays[new Date(start.wall).getUTCDay()]))
@@ -295,7 +306,7 @@ function repeatsOf({ line, params, value }: Property, start: Moment): CalendarEv
   };
 }
 
-/** A day where the event is of whole days, else a time in UTC. */
+/** A date if the event has whole days, else a time in UTC. */
 function untilOf(text: string, line: number, start: Moment): number {
   const day = dateMs(text);
   if (start.wholeDay) {

@@ -1,28 +1,28 @@
 /**
- * A rota: sends each message by the channel of the person who is on duty when it is sealed.
+ * A rota: sends each message by the channel of the person who is on duty when it is finalized.
  *
- *   sealed ──`content.onDuty`, else the plan at that time──► a person's channel ──► receipt `anna: …`
+ *   finalized ──`content.onDuty`, else the plan at that time──► a person's channel ──► receipt `anna: …`
  *
- * The person is fixed with the content, so retries go to the same one, also after a restart or a hand-over. Others stand in while the
- * person's channel fails (`people`): whoever is on duty by then, and the rest in the order of their turns. Which of them it is decides
- * the outbox, which knows what each channel came to. Receipts name the person: nobody's message is edited or replied to in the chat of
- * another.
+ * The person is stored with the content, so retries go to the same person, also after a restart or a hand-over. If that
+ * person's channel fails, others replace it (`people`): whoever is on duty by then, and the others in the order of
+ * their turns. The outbox selects among them, since it knows each channel's state. Receipts name the person, so a
+ * message is edited or replied to only in the chat of the person who received it.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Capacity, Message } from "../../domain/delivery.ts";
 import type { ChatActions } from "../../domain/ports.ts";
-import type { Channel, Outgoing, ProbeResult, ToldBefore } from "../channel.ts";
-import { addressee, changesAtMs, type RotaPlan } from "./plan.ts";
+import type { Channel, Outgoing, ProbeResult, SentMessage } from "../channel.ts";
+import { addressee, nextChangeMs, type RotaPlan } from "./plan.ts";
 
 export interface RotaDeps {
   readonly clock: Pick<Clock, "nowMs">;
-  /** The plan as it is now: a reload replaces it. */
+  /** Returns the current plan; a reload replaces it. */
   readonly plan: () => RotaPlan;
-  /** The channels of people, by name. */
+  /** The people's channels, by name. */
   readonly people: ReadonlyMap<string, Channel>;
 }
 
-/** The capacity that holds whoever is on duty. */
+/** Returns the capacity that all channels have in common. */
 export function sharedCapacity(capacities: readonly Capacity[]): Capacity {
   const every = (has: (one: Capacity) => boolean) => capacities.length > 0 && capacities.every(has);
   const named = capacities.flatMap(({ maxNamed }) => maxNamed ?? []);
@@ -39,29 +39,29 @@ export function sharedCapacity(capacities: readonly Capacity[]): Capacity {
 export function createRota(name: string, names: readonly string[], deps: RotaDeps): Channel {
   const { plan, people } = deps;
   const channels = names.flatMap((person) => people.get(person) ?? []);
-  const personNow = rememberingAddressee(deps);
-  const ways = new Map<string, Channel>();
-  const wayOf = (person: string): Channel => {
-    const known = ways.get(person);
+  const personNow = cachedAddressee(deps);
+  const senders = new Map<string, Channel>();
+  const senderFor = (person: string): Channel => {
+    const known = senders.get(person);
     if (known !== undefined) return known;
     const found = people.get(person);
     if (found === undefined) throw new Error(`no channel is called ${person}`);
-    const way = personalChannel(person, found);
-    ways.set(person, way);
-    return way;
+    const sender = personalChannel(person, found);
+    senders.set(person, sender);
+    return sender;
   };
-  /** The person whom a message is for, who is on duty by now, and the others in the order of their turns. */
-  const waysOf = (message: Message | null): readonly [Channel, ...Channel[]] => {
+  /** The recipient of a message, then the person on duty now, then the others in the order of their turns. */
+  const sendersFor = (message: Message | null): readonly [Channel, ...Channel[]] => {
     const now = personNow();
     const first = message === null ? now : personOf(message, plan(), people);
     const all = plan().people;
     const at = all.indexOf(first) + 1;
     const others = [now, ...all.slice(at), ...all.slice(0, at)].filter((one) => people.has(one));
-    return [wayOf(first), ...[...new Set(others)].filter((one) => one !== first).map(wayOf)];
+    return [senderFor(first), ...[...new Set(others)].filter((one) => one !== first).map(senderFor)];
   };
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
     const person = personNow();
-    const result = await wayOf(person).probe(signal);
+    const result = await senderFor(person).probe(signal);
     return { ...result, detail: `${person} is on duty: ${result.detail}` };
   };
   return {
@@ -70,18 +70,18 @@ export function createRota(name: string, names: readonly string[], deps: RotaDep
     deadlineMs: Math.max(...channels.map(({ deadlineMs }) => deadlineMs)),
     ...sharedCapacity(channels),
     ...(channels.some(({ keepsGroups }) => keepsGroups) ? { keepsGroups: true } : {}),
-    ...(channels.some(({ drawsSealed }) => drawsSealed) ? { drawsSealed: true } : {}),
-    people: waysOf,
-    // The people's channels start by themselves.
+    ...(channels.some(({ drawsCharts }) => drawsCharts) ? { drawsCharts: true } : {}),
+    people: sendersFor,
+    // The people's channels are started separately.
     start: probe,
     probe,
     stop: async () => {},
     trouble: () => people.get(personNow())?.trouble?.() ?? null,
-    send: (outgoing, signal) => waysOf(outgoing.message)[0].send(outgoing, signal),
+    send: (outgoing, signal) => sendersFor(outgoing.message)[0].send(outgoing, signal),
   };
 }
 
-/** The channel of a person as a rota sends by it: receipts and failures name the person. */
+/** A person's channel as the rota uses it: receipts and failures name the person. */
 function personalChannel(person: string, channel: Channel): Channel {
   return {
     name: person,
@@ -99,8 +99,8 @@ function personalChannel(person: string, channel: Channel): Channel {
   };
 }
 
-/** Finds who is on duty now. A plan is read again when it changes, and when it names somebody else. */
-function rememberingAddressee({ clock, plan }: RotaDeps): () => string {
+/** Returns a function for the person on duty now. The plan is evaluated again when it is replaced and when a shift ends. */
+function cachedAddressee({ clock, plan }: RotaDeps): () => string {
   let known: {
     readonly plan: RotaPlan;
     readonly fromMs: number;
@@ -110,20 +110,23 @@ function rememberingAddressee({ clock, plan }: RotaDeps): () => string {
   return () => {
     const [current, nowMs] = [plan(), clock.nowMs()];
     if (known?.plan !== current || nowMs < known.fromMs || nowMs >= known.toMs) {
-      const toMs = changesAtMs(current, nowMs) ?? nowMs + 3_600_000;
+      const toMs = nextChangeMs(current, nowMs) ?? nowMs + 3_600_000;
       known = { plan: current, fromMs: nowMs, toMs, person: addressee(current, nowMs) };
     }
     return known.person;
   };
 }
 
-/** A message that is about to be sealed, with the person whom it is for. @param plan of its receiver; undefined: it is no rota */
-export function onDutyWhenSealed(message: Message, plan: RotaPlan | undefined): Message {
+/**
+ * Stores the person on duty in a message that is about to be finalized. @param plan of its receiver; undefined: it is
+ * not a rota
+ */
+export function withOnDuty(message: Message, plan: RotaPlan | undefined): Message {
   if (plan === undefined) return message;
   return { ...message, content: { ...message.content, onDuty: addressee(plan, message.sealedAtMs) } };
 }
 
-/** The person who got a message of a rota, and in whose place; null: the person whom it was for did, or it is of no rota. */
+/** The person who received a message in place of another; null: the intended person received it, or it is not of a rota. */
 export function standInOf({ content, receipt }: Message): {
   readonly person: string;
   readonly insteadOf: string;
@@ -133,7 +136,7 @@ export function standInOf({ content, receipt }: Message): {
   return { person: receipt.slice(0, receipt.indexOf(": ")), insteadOf: onDuty };
 }
 
-/** The person whom a message is for. */
+/** Returns the recipient of a message. */
 function personOf(
   { content, sealedAtMs }: Message,
   plan: RotaPlan,
@@ -144,10 +147,15 @@ function personOf(
 }
 
 /**
- * Actions as a person's channel sees them: what a rota sent by it is its own, so that buttons and receipts are found again.
+ * Adapts chat actions for a person's channel: messages that a rota sent by it appear as its own, so that buttons and
+ * receipts match.
  * @param rotas names
  */
-export function actionsOf(person: string, rotas: ReadonlySet<string>, actions: ChatActions): ChatActions {
+export function actionsForPerson(
+  person: string,
+  rotas: ReadonlySet<string>,
+  actions: ChatActions,
+): ChatActions {
   const prefix = prefixOf(person);
   const own = (message: Message): Message =>
     rotas.has(message.receiver) && message.receipt?.startsWith(prefix)
@@ -163,14 +171,20 @@ export function actionsOf(person: string, rotas: ReadonlySet<string>, actions: C
   };
 }
 
-/** The beginning of each receipt of a person; all of it: an attempt by the person's channel whose answer is not recorded. */
+/**
+ * The beginning of every receipt of a person. A receipt of only this is an attempt by the person's channel whose answer
+ * is not recorded.
+ */
 export const prefixOf = (person: string): string => `${person}: `;
 
-/** A message as the person's own channel sees it: with what was sent to that person before, under its own receipts. */
+/**
+ * Adapts an outgoing message for the person's channel: only earlier messages to that person are kept, under the
+ * channel's own receipts.
+ */
 function forPerson(outgoing: Outgoing, person: string): Outgoing {
   const prefix = prefixOf(person);
-  const own = (told: ToldBefore | null | undefined): ToldBefore | null =>
-    told?.receipt.startsWith(prefix) ? { ...told, receipt: told.receipt.slice(prefix.length) } : null;
+  const own = (sent: SentMessage | null | undefined): SentMessage | null =>
+    sent?.receipt.startsWith(prefix) ? { ...sent, receipt: sent.receipt.slice(prefix.length) } : null;
   const { inReplyTo, latest, around, root, former, ...rest } = outgoing;
   const ownLatest = own(latest);
   const ownRoot = own(root);
@@ -179,7 +193,7 @@ function forPerson(outgoing: Outgoing, person: string): Outgoing {
     ...rest,
     inReplyTo: own(inReplyTo) ?? ownLatest,
     ...(ownLatest === null ? {} : { latest: ownLatest }),
-    ...(around === undefined ? {} : { around: around.flatMap((told) => own(told) ?? []) }),
+    ...(around === undefined ? {} : { around: around.flatMap((sent) => own(sent) ?? []) }),
     ...(ownRoot === null ? {} : { root: ownRoot }),
     ...(ownFormer === null ? {} : { former: ownFormer }),
   };

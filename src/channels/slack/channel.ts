@@ -1,8 +1,9 @@
 /**
- * Slack: a bot in a channel, or an incoming webhook. Slack knows no key for repeats, so a message whose answer was lost on
- * the way may come twice. Buttons act for those who may. A bot's later messages about an alert, or its incident, stand in the thread of the first one; what begins,
- * rises or is about a critical one is shown in the channel as well. What is quiet or calm edits the message that it adds to; where that
- * cannot be edited it is sent. A message whose blocks are refused goes as plain text.
+ * Slack: a bot in a channel, or an incoming webhook. Slack has no idempotency key, so a message whose answer was lost
+ * may be delivered twice. Buttons work for people who are allowed to act. A bot sends later messages about an alert or
+ * its incident into the thread of the first one; new alerts, rises, and changes of critical alerts are shown in the
+ * channel as well. Quiet messages and minor updates edit the message that they add to; if that is not possible they are
+ * sent. A message whose blocks are refused is sent as plain text.
  */
 import { z } from "zod";
 import type { AlertChange } from "../../domain/alert.ts";
@@ -16,15 +17,15 @@ import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
 import { Edits } from "../edits.ts";
 import type { Listening } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
-import { calls, loudest, type MentionOfSeverity } from "../mention.ts";
+import { type MentionOfSeverity, mentionFor, mentionsPeople } from "../mention.ts";
 import type { CommandLine } from "../message/command-line.ts";
 import { render } from "../message.ts";
-import { largeAnswer, Poster, probeFailure } from "../post.ts";
+import { largeAnswerBytes, Poster, probeFailure } from "../post.ts";
 import type { Rendering } from "../rendering.ts";
-import { Desk } from "./desk.ts";
+import { PressHandler } from "./press-handler.ts";
 import { bodyOf, plainText } from "./render.ts";
 import { listen, openConnection } from "./socket.ts";
-import { ill, judge, threadless } from "./verdict.ts";
+import { formatErrors, judge, threadErrors } from "./verdict.ts";
 
 const mention = z
   .string()
@@ -35,7 +36,7 @@ const mention = z
 
 const common = {
   type: z.literal("slack"),
-  /** The mention for a message of this severity. */
+  /** The mention for messages of each severity. */
   mention: z
     .strictObject({ critical: mention.optional(), warning: mention.optional(), info: mention.optional() })
     .optional(),
@@ -48,12 +49,12 @@ export const slackBotSettings = z
     channel: z
       .string()
       .regex(/^[CGD][A-Z0-9]{6,20}$/, "must be a channel's id such as C0123456789 (its details show it)"),
-    /** The app's token for Socket Mode, by which presses of buttons come. */
+    /** The app's token for Socket Mode, which delivers button presses. */
     appToken: z
       .string()
       .regex(/^xapp-[\w-]{10,}$/, "must be an app-level token: xapp-…")
       .optional(),
-    /** The people who may act from the channel, by their ids. Nobody named: messages have no buttons, and nobody may. */
+    /** Ids of members who may act from the channel. Without any, messages have no buttons, and nobody may act. */
     allow: z
       .strictObject({
         users: z
@@ -61,7 +62,7 @@ export const slackBotSettings = z
           .default([]),
       })
       .optional(),
-    /** Another server than Slack's. */
+    /** Another server. */
     apiUrl: safeAddress.default("https://slack.com/api"),
   })
   .refine(({ allow, appToken }) => allow === undefined || appToken !== undefined, {
@@ -78,18 +79,18 @@ export interface SlackDeps {
   readonly log: ChannelLog;
   readonly timezone: string;
   readonly commandLine: CommandLine;
-  /** The questions and actions of people in the channel. */
+  /** Queries and actions of people in the channel. */
   readonly actions?: ChatActions | undefined;
 }
 
 const timeoutMs = 8_000;
-/** Alerts in one message: each has a line. */
+/** Maximum alerts in one message; each has a line. */
 const maxNamed = 50;
 export const slackBotCapacity: Capacity = { maxNamed, edits: true };
 export const slackWebhookCapacity: Capacity = { maxNamed };
 
-/** A message as it is to be shown, with whom it calls. */
-interface Told {
+/** A rendered message and its mention. */
+interface RenderedMessage {
   readonly message: Message;
   readonly rendering: Rendering;
   readonly ping: string | null;
@@ -109,10 +110,10 @@ export function createSlack(
     ...(bot === null ? secretsOfAddress(target) : [bot.token]),
     ...(appToken === undefined ? [] : [appToken]),
   ];
-  const how = { who: "Slack", secrets, timeoutMs, largestAnswer: largeAnswer };
-  const poster = new Poster(how);
-  // Over connections of their own: no message waits for answers to presses.
-  const answering = new Poster(how);
+  const posterOptions = { who: "Slack", secrets, timeoutMs, maxAnswerBytes: largeAnswerBytes };
+  const poster = new Poster(posterOptions);
+  // Separate connections, so that messages do not wait for answers to presses.
+  const interactionPoster = new Poster(posterOptions);
   const ask = async (url: string, body: object | undefined, signal: AbortSignal, by = poster) =>
     judge(
       await by.call({ url, headers, ...(body === undefined ? {} : { body }) }, signal),
@@ -122,32 +123,33 @@ export function createSlack(
   const users = bot?.allow?.users ?? [];
   const app = appToken === undefined ? null : { apiUrl: bot?.apiUrl ?? "", appToken, secrets, ...deps };
   const actions = users.length === 0 || app === null ? undefined : deps.actions;
-  const newDesk = (): Desk | undefined =>
+  const newHandler = (): PressHandler | undefined =>
     actions &&
-    new Desk({
-      show: async (body, signal) => (await ask(method("chat.postEphemeral"), body, signal, answering)).result,
+    new PressHandler({
+      show: async (body, signal) =>
+        (await ask(method("chat.postEphemeral"), body, signal, interactionPoster)).result,
       ...{ ...deps, actions, users, channelId: bot?.channel ?? "" },
     });
-  let listening: (Listening & { readonly desk: Desk }) | undefined;
-  /** One message, or one edit: as blocks, and as plain text where those are refused. */
-  const put = async (url: string, where: object, told: Told, signal: AbortSignal) => {
-    const { message, rendering, ping } = told;
+  let listening: (Listening & { readonly handler: PressHandler }) | undefined;
+  /** Sends or edits a message: as blocks, or as plain text if the blocks are refused. */
+  const put = async (url: string, fields: object, shown: RenderedMessage, signal: AbortSignal) => {
+    const { message, rendering, ping } = shown;
     const body = bodyOf(rendering, ping, actions === undefined ? [] : buttonsOf(message));
-    const dressed = await ask(url, { ...where, ...body }, signal);
-    if (dressed.error === null || !ill.has(dressed.error)) return dressed;
-    // Fields that an edit leaves out stay as they were.
-    const bare = url === target ? {} : { attachments: [] };
-    return ask(url, { ...where, text: plainText(rendering, ping), ...bare }, signal);
+    const asBlocks = await ask(url, { ...fields, ...body }, signal);
+    if (asBlocks.error === null || !formatErrors.has(asBlocks.error)) return asBlocks;
+    // An edit keeps fields that it omits.
+    const noAttachments = url === target ? {} : { attachments: [] };
+    return ask(url, { ...fields, text: plainText(rendering, ping), ...noAttachments }, signal);
   };
-  /** Nobody sees what is sent into the thread of a message that somebody deleted. */
+  /** Messages that were deleted. Their threads are not visible, so nothing is sent to them. */
   const deleted = new Set<string>();
   const edits = new Edits({
     ...{ clock: deps.clock, log: deps.log },
-    async put(ts, told, signal) {
-      if (!isMessage(ts) || told.content.items.length > maxNamed) return null;
-      const where = { channel: bot?.channel, ts, parse: "none" };
-      const now = { message: told, rendering: render(told, deps), ping: null };
-      const { result, error } = await put(method("chat.update"), where, now, signal);
+    async put(ts, shown, signal) {
+      if (!isMessage(ts) || shown.content.items.length > maxNamed) return null;
+      const fields = { channel: bot?.channel, ts, parse: "none" };
+      const now = { message: shown, rendering: render(shown, deps), ping: null };
+      const { result, error } = await put(method("chat.update"), fields, now, signal);
       if (error === "message_not_found") deleted.add(ts);
       return result;
     },
@@ -161,7 +163,7 @@ export function createSlack(
 
   const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
     if (bot === null) {
-      // Slack refuses an empty message of a webhook that exists with "no_text", and posts nothing.
+      // For an existing webhook, Slack refuses an empty message with "no_text" and posts nothing.
       const { result, error } = await ask(target, {}, signal);
       if (error === "no_text" || error === "invalid_payload" || result.kind === "delivered")
         return { kind: "ok", detail: "Slack knows the webhook" };
@@ -184,31 +186,31 @@ export function createSlack(
     probe,
     trouble: () => listening?.trouble() ?? null,
     start(signal) {
-      const desk = listening === undefined ? newDesk() : undefined;
-      if (desk !== undefined && app !== null) listening = { ...listen(app, desk), desk };
+      const handler = listening === undefined ? newHandler() : undefined;
+      if (handler !== undefined && app !== null) listening = { ...listen(app, handler), handler };
       return probe(signal);
     },
     async stop() {
       edits.stop();
-      listening?.desk.stop();
+      listening?.handler.stop();
       await listening?.stop();
       listening = undefined;
-      await answering.close();
+      await interactionPoster.close();
       await poster.close();
     },
     async send(outgoing, signal) {
-      const edited = bot === null ? null : await edits.inPlaceOf(outgoing, signal);
+      const edited = bot === null ? null : await edits.editInstead(outgoing, signal);
       if (edited !== null) return edited;
       const { message, late } = outgoing;
-      const ping = loudest(message, settings.mention satisfies MentionOfSeverity | undefined);
-      const told = { message, rendering: render(message, deps, late), ping };
-      const post = async (where: object) => put(target, where, told, signal);
+      const ping = mentionFor(message, settings.mention satisfies MentionOfSeverity | undefined);
+      const shown = { message, rendering: render(message, deps, late), ping };
+      const post = async (fields: object) => put(target, fields, shown, signal);
       const thread = bot === null ? null : threadOf(outgoing, deleted);
-      const where = bot === null ? {} : { channel: bot.channel, unfurl_links: false, unfurl_media: false };
-      const first = await post({ ...where, ...thread });
-      const outside = thread !== null && threadless.has(first.error ?? "");
-      const { result } = outside ? await post(where) : first;
-      if (bot !== null && result.kind === "delivered") edits.keepCurrent(outgoing);
+      const fields = bot === null ? {} : { channel: bot.channel, unfurl_links: false, unfurl_media: false };
+      const first = await post({ ...fields, ...thread });
+      const threadRefused = thread !== null && threadErrors.has(first.error ?? "");
+      const { result } = threadRefused ? await post(fields) : first;
+      if (bot !== null && result.kind === "delivered") edits.updateRoot(outgoing);
       return result;
     },
   };
@@ -216,7 +218,7 @@ export function createSlack(
 
 const isMessage = (receipt: string) => /^\d+\.\d+$/.test(receipt);
 
-/** The thread that a message belongs into; null: none. */
+/** The thread for a message; null: none. */
 function threadOf({ message, inReplyTo, root }: Outgoing, deleted: ReadonlySet<string>): object | null {
   const first = root ?? inReplyTo;
   if (first === null || !isMessage(first.receipt) || deleted.has(first.receipt)) return null;
@@ -224,9 +226,12 @@ function threadOf({ message, inReplyTo, root }: Outgoing, deleted: ReadonlySet<s
   return { thread_ts: first.receipt, ...(loud ? { reply_broadcast: true } : {}) };
 }
 
-/** Nobody looks into a thread: what begins, rises or has no answer stands in the channel too, and so does what calls about a critical alert. */
+/**
+ * Returns true if a change is also shown in the channel, because threads are easily missed: new alerts, rises,
+ * escalations, and endings and mentions of critical alerts.
+ */
 function isLoud(change: AlertChange): boolean {
   const { kind, alert } = change;
   if (kind === "fired" || kind === "rose" || kind === "escalated") return true;
-  return alert.severity === "critical" && (kind === "ended" || calls(change));
+  return alert.severity === "critical" && (kind === "ended" || mentionsPeople(change));
 }

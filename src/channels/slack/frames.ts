@@ -1,12 +1,12 @@
-/** Reads what Slack says over Socket Mode, as strictly as anything from outside. Pure. */
+/** Parses frames of Slack's Socket Mode, strictly. Pure. */
 import { z } from "zod";
-import { parsed } from "../post.ts";
+import { tryParseJson } from "../post.ts";
 import { cleanLine, shorten } from "../text.ts";
 
 export interface Press {
   readonly person: { readonly id: string; readonly name: string };
   readonly channelId: string;
-  /** The thread in which the message stands; null: it stands in the channel. */
+  /** The thread of the message; null: it is in the channel. */
   readonly threadTs: string | null;
   readonly actionId: string;
 }
@@ -25,9 +25,9 @@ const payload = z.object({
   actions: z.array(z.object({ action_id: z.string().max(255) })).max(25),
 });
 
-/** @returns null for what is none */
+/** @returns null for an invalid frame */
 export function readFrame(text: string): z.output<typeof envelope> | null {
-  return envelope.safeParse(parsed(text)).data ?? null;
+  return envelope.safeParse(tryParseJson(text)).data ?? null;
 }
 
 /** @param raw payload of a frame */

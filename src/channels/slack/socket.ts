@@ -1,7 +1,8 @@
 /**
- * Presses of buttons by Slack's Socket Mode: a WebSocket to an address that `apps.connections.open` gives for one connection; no port is
- * open. Slack counts a press as taken when its envelope is answered within 3 s, so that comes first. Slack asks for another connection
- * now and then, and sends what is pressed meanwhile over the old one, which stays until Slack closes it.
+ * Receives button presses by Slack's Socket Mode: a WebSocket to an address that `apps.connections.open` returns for
+ * one connection. No port is opened. Slack requires each envelope to be acknowledged within 3 s, so that is done first.
+ * From time to time Slack requests a new connection; the old one still receives presses and stays open until Slack
+ * closes it.
  */
 import { WebSocket } from "ws";
 import type { Clock } from "../../domain/clock.ts";
@@ -10,14 +11,14 @@ import { isSafeSocket, trimmed } from "../address.ts";
 import { FrameBound } from "../frame-bound.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
-import { Poster, parsed } from "../post.ts";
+import { Poster, tryParseJson } from "../post.ts";
 import { type Press, readFrame, readPresses } from "./frames.ts";
 import { judge } from "./verdict.ts";
 
 export interface Listener {
-  /** True if the message is of its channel. */
+  /** Returns true if the message is in the listener's channel. */
   isFor(press: Press): boolean;
-  /** True if who pressed is named there. */
+  /** Returns true if the person is allowed to act. */
   allows(press: Press): boolean;
   take(press: Press): void;
 }
@@ -25,42 +26,51 @@ export interface Listener {
 export interface App {
   readonly apiUrl: string;
   readonly appToken: string;
-  /** Never to be found in a detail, beside the token. */
+  /** Removed from every detail, beside the token. */
   readonly secrets: readonly Secret[];
   readonly clock: Clock;
   readonly log: ChannelLog;
 }
 
 const timeoutMs = 8_000;
-/** Slack has to be heard within two of these, if only by the answer to a ping. */
-const beatMs = 30_000;
+/** Interval of pings. A connection without any frame for two intervals is dropped. */
+const pingEveryMs = 30_000;
 const firstWaitMs = 1_000;
 const maxWaitMs = 60_000;
-/** Connections that fail in a row before it is said. */
-const toldAfter = 3;
-/** A connection that is to be replaced within this time after another one was has a successor after a wait, ms. */
-const shortMs = 30_000;
-/** A connection that lasts this long ends a row of failures: one that greets and leaves would be opened again and again, ms. */
-const steadyMs = 60_000;
-/** Presses of a busy chat and pings, in 10 s. A thousand presses take the daemon three seconds on two busy cores. */
+/** Consecutive failed connections before a failure is reported. */
+const reportAfterFailures = 3;
+/** If a refresh is requested within this time after another one, the next connection waits, ms. */
+const minRefreshMs = 30_000;
+/**
+ * A connection of this length resets the failure count, ms. A shorter one does not, or a server that greets and closes
+ * would be reconnected without end.
+ */
+const stableAfterMs = 60_000;
+/**
+ * Maximum frames in 10 s: presses of a busy chat, and pings. A thousand presses take the daemon three seconds on two
+ * busy cores.
+ */
 const maxFrames = 250;
-/** Connections that are open at once: the newest, and those that Slack still has to close. */
+/** Maximum open connections: the newest, and those that Slack still has to close. */
 const maxOpen = 3;
-/** A press brings the message under which it was, 100 KB in escapes at most; deep JSON of a megabyte takes a third of a second, bytes. */
+/**
+ * Maximum frame, bytes. A press contains its message, escaped at most 100 KB; deeply nested JSON of a megabyte takes a
+ * third of a second.
+ */
 const maxPressFrame = 262_144;
-/** Answers to envelopes that Slack does not read, bytes. */
-const maxUnread = 262_144;
+/** Maximum unsent acknowledgements, bytes. */
+const maxUnreadBytes = 262_144;
 const maxRemembered = 1_000;
 
 const sockets = new Sources<Listener>();
 
-/** Hands presses of an app's buttons to a listener, beside those that listen already. */
+/** Adds a listener for the presses of an app's buttons. */
 export function listen(app: App, listener: Listener): Listening {
   const key = JSON.stringify([trimmed(app.apiUrl), app.appToken]);
   return sockets.listen(key, listener, (listeners) => new SocketMode(app, listeners));
 }
 
-/** The address for one connection, or why there is none. */
+/** Returns the address for one connection, or the failure. */
 export async function openConnection(
   app: Pick<App, "apiUrl" | "appToken">,
   poster: Poster,
@@ -71,18 +81,19 @@ export async function openConnection(
   const answer = await poster.call({ url, headers }, signal);
   const { result } = judge(answer, poster);
   if (result.kind !== "delivered") return { ...result, url: null };
-  const said = answer.kind === "answer" ? (parsed(answer.text) as { url?: unknown } | undefined) : undefined;
-  const given = typeof said?.url === "string" && isSafeSocket(said.url, app.apiUrl) ? said.url : null;
-  return given === null
+  const reply =
+    answer.kind === "answer" ? (tryParseJson(answer.text) as { url?: unknown } | undefined) : undefined;
+  const safeUrl = typeof reply?.url === "string" && isSafeSocket(reply.url, app.apiUrl) ? reply.url : null;
+  return safeUrl === null
     ? { kind: "retry" as const, detail: "Slack gave no address to connect to", url: null }
-    : { kind: "delivered" as const, detail: "", url: given };
+    : { kind: "delivered" as const, detail: "", url: safeUrl };
 }
 
 type EndKind = "lost" | "refresh" | "disabled";
 
 interface End {
   readonly kind: EndKind;
-  /** The error that ended it, for people. Left out: none. */
+  /** Error that ended the connection, for people. Left out: none. */
   readonly why?: string;
 }
 
@@ -92,11 +103,11 @@ class SocketMode implements Source {
   readonly #poster: Poster;
   readonly #life = new AbortController();
   readonly #open = new Set<WebSocket>();
-  /** Envelopes that came, which Slack may send again over another connection. */
+  /** Ids of received envelopes; Slack may send them again over another connection. */
   readonly #seen = new Set<string>();
-  readonly #greeted = new WeakSet<WebSocket>();
+  readonly #helloReceived = new WeakSet<WebSocket>();
   readonly #bound: FrameBound;
-  /** The reason why its connections were ended here; null: they were not. */
+  /** The reason why this side closed the connections; null: it did not. */
   #ended: string | null = null;
   #failures = 0;
   #trouble: string | null = null;
@@ -128,16 +139,16 @@ class SocketMode implements Source {
     while (!signal.aborted) {
       try {
         const { kind, detail, url } = await openConnection(this.#app, this.#poster, signal);
-        // An old connection may have been too much meanwhile.
+        // An old connection may have exceeded the limits meanwhile.
         if (url === null && this.#ended === null) this.#failed(detail, kind === "refused");
         else {
           const beganMs = clock.elapsedMs();
           const end: End =
             url === null || this.#ended !== null ? { kind: "lost" } : await this.#connect(url, signal);
-          if (clock.elapsedMs() - beganMs >= steadyMs) this.#failures = 0;
+          if (clock.elapsedMs() - beganMs >= stableAfterMs) this.#failures = 0;
           if (this.#ended !== null) {
-            // It is said at once.
-            this.#failures = toldAfter;
+            // Reported at once.
+            this.#failures = reportAfterFailures;
             this.#failed(this.#ended, false);
             this.#ended = null;
             await this.#wait(signal, maxWaitMs);
@@ -145,7 +156,7 @@ class SocketMode implements Source {
           }
           if (end.kind === "refresh") {
             const sinceMs = clock.elapsedMs() - refreshedMs;
-            if (sinceMs < shortMs) {
+            if (sinceMs < minRefreshMs) {
               this.#failures++;
               await this.#wait(signal);
             }
@@ -163,7 +174,7 @@ class SocketMode implements Source {
     }
   }
 
-  /** Resolves when another connection is needed. One that Slack wants to be replaced goes on beside its successor. */
+  /** Resolves when a new connection is needed. A connection to be refreshed continues beside its successor. */
   #connect(url: string, signal: AbortSignal): Promise<End> {
     signal.throwIfAborted();
     const { clock } = this.#app;
@@ -179,32 +190,32 @@ class SocketMode implements Source {
       this.#open.add(socket);
       const [oldest] = this.#open;
       if (this.#open.size > maxOpen) oldest?.terminate();
-      let heard = true;
+      let active = true;
       let cancel = () => {};
       const beat = () => {
-        if (!heard) return socket.terminate();
-        heard = false;
+        if (!active) return socket.terminate();
+        active = false;
         if (socket.readyState === WebSocket.OPEN) socket.ping();
-        cancel = clock.after(beatMs, beat);
+        cancel = clock.after(pingEveryMs, beat);
       };
-      cancel = clock.after(beatMs, beat);
-      /** Returns false if a frame is not read. */
-      const hears = ({ length }: { readonly length: number }): boolean => {
+      cancel = clock.after(pingEveryMs, beat);
+      /** Returns false if a frame is refused. */
+      const accepts = ({ length }: { readonly length: number }): boolean => {
         if (socket.readyState !== WebSocket.OPEN) return false;
-        heard = true;
+        active = true;
         return this.#isWithin(length, socket);
       };
       socket.on("ping", (data) => {
-        if (hears(data)) socket.pong(data);
+        if (accepts(data)) socket.pong(data);
       });
-      socket.on("pong", hears);
+      socket.on("pong", accepts);
       socket.on("message", (data: Buffer) => {
-        if (!hears(data)) return;
+        if (!accepts(data)) return;
         const end = this.#take(String(data), socket);
         if (end !== null) resolve({ kind: end });
       });
       let why = "";
-      // The end of the connection follows an error.
+      // "close" follows an error.
       socket.on("error", ({ message }) => {
         why = this.#poster.words(message);
       });
@@ -216,26 +227,26 @@ class SocketMode implements Source {
     });
   }
 
-  /** @returns false if a frame is too much; then all connections end */
+  /** @returns false if a limit is exceeded; then all connections are closed */
   #isWithin(bytes: number, { bufferedAmount }: WebSocket): boolean {
-    const why = bufferedAmount > maxUnread ? "it reads no answers" : this.#bound.refusal(bytes);
+    const why = bufferedAmount > maxUnreadBytes ? "it reads no answers" : this.#bound.refusal(bytes);
     if (why === null) return true;
     this.#ended = why;
     for (const one of this.#open) one.terminate();
     return false;
   }
 
-  /** @returns the reason why another connection is needed; null: none is */
+  /** @returns the reason for a new connection; null: none is needed */
   #take(text: string, socket: WebSocket): EndKind | null {
     const frame = readFrame(text);
     if (frame === null) return null;
     if (frame.type === "hello") {
-      this.#greeted.add(socket);
-      this.#works();
+      this.#helloReceived.add(socket);
+      this.#recovered();
     }
     if (frame.type === "disconnect") {
       if (frame.reason === "link_disabled") return "disabled";
-      return this.#greeted.has(socket) ? "refresh" : "lost";
+      return this.#helloReceived.has(socket) ? "refresh" : "lost";
     }
     const id = frame.envelope_id;
     if (id === undefined) return null;
@@ -250,23 +261,25 @@ class SocketMode implements Source {
 
   #press(raw: unknown): void {
     for (const press of readPresses(raw)) {
-      // Several may stand in one channel.
-      const there = [...this.#listeners].filter((one) => one.isFor(press));
-      (there.find((one) => one.allows(press)) ?? there[0])?.take(press);
+      // Several listeners may have the same channel.
+      const ofChannel = [...this.#listeners].filter((one) => one.isFor(press));
+      (ofChannel.find((one) => one.allows(press)) ?? ofChannel[0])?.take(press);
     }
   }
 
-  #works(): void {
+  #recovered(): void {
     if (this.#trouble === null) return;
     this.#trouble = null;
     this.#app.log.info({}, "buttons on Slack work again");
   }
 
-  /** @param lasts somebody has to mend it */
-  #failed(detail: string, lasts: boolean): void {
+  /** @param isPermanent a person has to fix it */
+  #failed(detail: string, isPermanent: boolean): void {
     this.#failures++;
-    if (!lasts && this.#failures < toldAfter) return;
-    const fix = lasts ? "; check appToken, its scope connections:write, and that Socket Mode is on" : "";
+    if (!isPermanent && this.#failures < reportAfterFailures) return;
+    const fix = isPermanent
+      ? "; check appToken, its scope connections:write, and that Socket Mode is on"
+      : "";
     const isNew = this.#trouble === null;
     this.#trouble = `buttons do not work: ${detail}${fix}`;
     if (isNew) this.#app.log.warn({ detail: `${detail}${fix}` }, "buttons on Slack do not work now");

@@ -1,9 +1,9 @@
-/** The meaning of Slack's answers. */
+/** Classifies Slack's answers. */
 import type { SendResult } from "../channel.ts";
-import { type Answer, type NoAnswer, type Poster, parsed } from "../post.ts";
+import { type Answer, type NoAnswer, type Poster, tryParseJson } from "../post.ts";
 
-/** The meaning of errors; one that is not listed is about the message. */
-const denied = new Set(
+/** Errors by their meaning. An unlisted error concerns the message. */
+const authErrors = new Set(
   [
     "invalid_auth",
     "not_authed",
@@ -20,7 +20,7 @@ const denied = new Set(
     "no_service_id",
   ]),
 );
-const gone = new Set(
+const channelErrors = new Set(
   ["channel_not_found", "not_in_channel", "is_archived", "restricted_action", "channel_is_archived"].concat([
     "no_service",
     "no_team",
@@ -30,7 +30,7 @@ const gone = new Set(
     "user_not_found",
   ]),
 );
-const unwell = new Set([
+const serverErrors = new Set([
   "internal_error",
   "fatal_error",
   "service_unavailable",
@@ -38,8 +38,8 @@ const unwell = new Set([
   "rollup_error",
   "team_added_to_org",
 ]);
-/** Its dress is refused: as plain text it may be taken. */
-export const ill: ReadonlySet<string> = new Set(
+/** Errors of the formatting; plain text may be accepted. */
+export const formatErrors: ReadonlySet<string> = new Set(
   [
     "invalid_blocks",
     "invalid_blocks_format",
@@ -49,21 +49,21 @@ export const ill: ReadonlySet<string> = new Set(
   ].concat(["too_many_attachments", "attachment_payload_limit_exceeded", "invalid_arguments"]),
 );
 
-/** The thread takes nothing: outside of it the message may be taken. */
-export const threadless: ReadonlySet<string> = new Set([
+/** Errors of the thread; outside of it the message may be accepted. */
+export const threadErrors: ReadonlySet<string> = new Set([
   "cannot_reply_to_message",
   "message_not_found",
   "restricted_action_non_threadable_channel",
   "restricted_action_thread_locked",
 ]);
 
-export interface Judged {
+export interface Judgement {
   readonly result: SendResult;
-  /** Slack's own word; null where it took the message or said nothing. */
+  /** Slack's error code; null: the message was accepted, or there is no code. */
   readonly error: string | null;
 }
 
-interface Said {
+interface Reply {
   readonly ok?: unknown;
   readonly error?: unknown;
   readonly ts?: unknown;
@@ -71,35 +71,41 @@ interface Said {
   readonly result?: unknown;
 }
 
-/** The answers of Slack's webhooks, and of servers that take the same messages (Mattermost, Rocket.Chat, Zulip). */
-function isTaken(text: string, said: Said | undefined): boolean {
+/** Returns true for success of Slack's webhooks and of compatible servers (Mattermost, Rocket.Chat, Zulip). */
+function isAccepted(text: string, reply: Reply | undefined): boolean {
   return (
-    text.toLowerCase() === "ok" || said?.ok === true || said?.success === true || said?.result === "success"
+    text.toLowerCase() === "ok" ||
+    reply?.ok === true ||
+    reply?.success === true ||
+    reply?.result === "success"
   );
 }
 
-/** A bot's answers are all 200 with `ok` in the body; a webhook's are a status with a word, "ok" for a message that it took. */
-export function judge(answer: Answer | NoAnswer, poster: Poster, by: "bot" | "webhook" = "bot"): Judged {
+/**
+ * Classifies an answer. A bot's answers have status 200 with `ok` in the body; a webhook's have a status and a word,
+ * "ok" for success.
+ */
+export function judge(answer: Answer | NoAnswer, poster: Poster, by: "bot" | "webhook" = "bot"): Judgement {
   if (answer.kind === "none") return { result: poster.verdict(answer, ""), error: null };
-  // Its words say if it took the message.
+  // An incomplete body does not show if the message was accepted.
   if (answer.cut !== undefined) return { result: poster.verdict(answer.cut, ""), error: null };
-  const said = parsed(answer.text) as Said | undefined;
-  const failed = said?.ok === false || answer.status >= 400;
-  const word = typeof said?.error === "string" ? said.error : answer.text.trim();
+  const reply = tryParseJson(answer.text) as Reply | undefined;
+  const failed = reply?.ok === false || answer.status >= 400;
+  const word = typeof reply?.error === "string" ? reply.error : answer.text.trim();
   const error = failed && /^[a-z_]{2,60}$/.test(word) ? word : null;
   const detail = `Slack answered ${error ?? `${answer.status}`}`;
   if (error === "ratelimited" || error === "rate_limited" || error === "message_limit_exceeded")
     return { result: { ...poster.verdict({ ...answer, status: 429 }, ""), detail } as SendResult, error };
   if (error !== null && answer.status !== 429) {
-    if (denied.has(error))
+    if (authErrors.has(error))
       return { result: { kind: "refused", failure: "authentication", detail, channelBroken: true }, error };
-    if (gone.has(error))
+    if (channelErrors.has(error))
       return { result: { kind: "refused", failure: "rejected", detail, channelBroken: true }, error };
-    if (unwell.has(error) || answer.status >= 500)
+    if (serverErrors.has(error) || answer.status >= 500)
       return { result: { kind: "retry", failure: "server-error", detail, afterMs: null }, error };
     return { result: { kind: "refused", failure: "rejected", detail, channelBroken: false }, error };
   }
-  const taken = by === "bot" ? said?.ok === true : isTaken(answer.text.trim(), said);
-  const receipt = typeof said?.ts === "string" ? said.ts : "accepted";
+  const taken = by === "bot" ? reply?.ok === true : isAccepted(answer.text.trim(), reply);
+  const receipt = typeof reply?.ts === "string" ? reply.ts : "accepted";
   return { result: poster.verdict(answer, taken ? receipt : null, error ?? undefined), error };
 }

@@ -1,6 +1,7 @@
 /**
- * A Telegram bot. It knows no key for repeats, so a message whose answer was lost on the way may come twice. An info, an ending and
- * what is quiet make no sound. Buttons act for those who may. What is quiet or calm edits the message that it adds to; where that cannot be edited it is sent.
+ * A Telegram bot. Telegram has no idempotency key, so a message whose answer was lost may be delivered twice. Info
+ * messages, endings and quiet messages make no sound. Buttons work for people who are allowed to act. Quiet messages
+ * and minor updates edit the message that they add to; if that is not possible they are sent.
  */
 import { z } from "zod";
 import type { Clock } from "../../domain/clock.ts";
@@ -14,24 +15,24 @@ import type { ChannelLog } from "../log.ts";
 import type { CommandLine } from "../message/command-line.ts";
 import { render } from "../message.ts";
 import { Parts } from "../parts.ts";
-import { largeAnswer, Poster, probeFailure, textIn } from "../post.ts";
+import { largeAnswerBytes, Poster, probeFailure, textOrNumber } from "../post.ts";
 import type { Rendering } from "../rendering.ts";
-import { Desk } from "./desk.ts";
+import { PressHandler } from "./press-handler.ts";
 import { asText, documentOf, keyboardOf, textOf, textsOf } from "./render.ts";
 import { listen } from "./updates.ts";
-import { saidIn, verdict } from "./verdict.ts";
+import { replyIn, verdict } from "./verdict.ts";
 
 export const telegramSettings = z.strictObject({
   type: z.literal("telegram"),
   token: z.string().regex(/^\d{3,20}:[\w-]{20,}$/, "must be a bot token: 123456789:ABC…"),
-  /** The chat of a person, a group (negative) or a channel (`@name`). */
+  /** The id of a private chat, a group (negative) or a channel (`@name`). */
   chatId: z.union([
     z.int(),
     z.string().regex(/^(-?\d{1,20}|@\w{4,64})$/, "must be a chat's number, or @name of a channel"),
   ]),
-  /** A topic of a group that has them. */
+  /** A topic of the group. */
   topicId: z.int().min(1).optional(),
-  /** The people who may act from the chat, by their numbers. Nobody named: messages have no buttons, and nobody may. */
+  /** Ids of users who may act from the chat. Without any, messages have no buttons, and nobody may act. */
   allow: z
     .strictObject({
       users: z
@@ -39,7 +40,7 @@ export const telegramSettings = z.strictObject({
         .default([]),
     })
     .optional(),
-  /** Another server than Telegram's. */
+  /** Another server. */
   apiUrl: safeAddress.default("https://api.telegram.org"),
 });
 export type TelegramSettings = z.infer<typeof telegramSettings>;
@@ -49,7 +50,7 @@ export interface TelegramDeps {
   readonly log: ChannelLog;
   readonly timezone: string;
   readonly commandLine: CommandLine;
-  /** The questions and actions of people in the chat. */
+  /** Queries and actions of people in the chat. */
   readonly actions?: ChatActions | undefined;
 }
 
@@ -60,53 +61,58 @@ const noPreview = { link_preview_options: { is_disabled: true } };
 export function createTelegram(name: string, settings: TelegramSettings, deps: TelegramDeps): Channel {
   const { token, chatId, topicId } = settings;
   const base = `${trimmed(settings.apiUrl)}/bot${token}`;
-  const poster = new Poster({ who: "Telegram", secrets: [token], timeoutMs, largestAnswer: largeAnswer });
+  const poster = new Poster({
+    who: "Telegram",
+    secrets: [token],
+    timeoutMs,
+    maxAnswerBytes: largeAnswerBytes,
+  });
   const parts = new Parts<SendResult>(({ kind }) => kind === "delivered");
   const ask = async (method: string, body: object, signal: AbortSignal) => {
     const answer = await poster.call({ url: `${base}/${method}`, body }, signal);
-    return { answer, said: saidIn(answer) };
+    return { answer, reply: replyIn(answer) };
   };
 
-  const sendText = async (where: object, text: string, signal: AbortSignal) => {
-    const { answer, said } = await ask("sendMessage", { ...where, text, ...noPreview }, signal);
-    return verdict(answer, said, poster);
+  const sendText = async (target: object, text: string, signal: AbortSignal) => {
+    const { answer, reply } = await ask("sendMessage", { ...target, text, ...noPreview }, signal);
+    return verdict(answer, reply, poster);
   };
   const users = (settings.allow?.users ?? []).map(String);
   const actions = users.length === 0 ? undefined : deps.actions;
   const buttons = (message: Message) => (actions === undefined ? {} : keyboardOf(message));
-  const newDesk = (): Desk | undefined =>
+  const newHandler = (): PressHandler | undefined =>
     actions &&
-    new Desk({
+    new PressHandler({
       async ask(method, body, signal) {
-        const { answer, said } = await ask(method, body, signal);
-        return verdict(answer, said, poster);
+        const { answer, reply } = await ask(method, body, signal);
+        return verdict(answer, reply, poster);
       },
       ...{ ...deps, actions, users, chatId: String(chatId), topicId },
     });
-  let listening: (Listening & { readonly desk: Desk }) | undefined;
-  const create = async (message: Message, rendering: Rendering, where: object, signal: AbortSignal) => {
+  let listening: (Listening & { readonly handler: PressHandler }) | undefined;
+  const create = async (message: Message, rendering: Rendering, target: object, signal: AbortSignal) => {
     const text = textOf(rendering, message.content.incident !== undefined);
-    if (text !== null) return sendText(where, text, signal);
-    const { answer, said } = await ask("sendDocument", documentOf(rendering, where), signal);
-    const result = verdict(answer, said, poster);
+    if (text !== null) return sendText(target, text, signal);
+    const { answer, reply } = await ask("sendDocument", documentOf(rendering, target), signal);
+    const result = verdict(answer, reply, poster);
     if (result.kind !== "refused" || result.failure === "authentication") return result;
-    // The chat takes no files: everything is named in as many messages as it needs.
-    const bare = { ...where, reply_markup: undefined };
+    // If the chat refuses files, the alerts are listed in as many messages as needed.
+    const withoutButtons = { ...target, reply_markup: undefined };
     return parts.send(message.id, textsOf(rendering), (part, index) =>
-      sendText(index === 0 ? where : bare, part, signal),
+      sendText(index === 0 ? target : withoutButtons, part, signal),
     );
   };
   const edits = new Edits({
     ...{ clock: deps.clock, log: deps.log },
-    async put(receipt, told, signal) {
+    async put(receipt, updated, signal) {
       const message_id = idOf(receipt);
-      const text = textOf(asText(render(told, deps)), true);
+      const text = textOf(asText(render(updated, deps)), true);
       if (message_id === null || text === null) return null;
-      const body = { chat_id: chatId, message_id, text, ...noPreview, ...buttons(told) };
-      const { answer, said } = await ask("editMessageText", body, signal);
-      if (/message is not modified/i.test(textIn(said.description) ?? ""))
+      const body = { chat_id: chatId, message_id, text, ...noPreview, ...buttons(updated) };
+      const { answer, reply } = await ask("editMessageText", body, signal);
+      if (/message is not modified/i.test(textOrNumber(reply.description) ?? ""))
         return { kind: "delivered", receipt };
-      return verdict(answer, said, poster);
+      return verdict(answer, reply, poster);
     },
   });
 
@@ -117,12 +123,12 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
       away: "check that no firewall keeps this machine from api.telegram.org",
     };
     const me = await ask("getMe", {}, signal);
-    const known = verdict(me.answer, me.said, poster);
+    const known = verdict(me.answer, me.reply, poster);
     if (known.kind !== "delivered") return probeFailure(known, fix);
     const chat = await ask("getChat", { chat_id: chatId }, signal);
-    const found = verdict(chat.answer, chat.said, poster);
+    const found = verdict(chat.answer, chat.reply, poster);
     if (found.kind !== "delivered") return probeFailure(found, fix);
-    return { kind: "ok", detail: poster.words(`@${textIn(me.said.result?.username)} sees the chat`) };
+    return { kind: "ok", detail: poster.words(`@${textOrNumber(me.reply.result?.username)} sees the chat`) };
   };
 
   return {
@@ -133,42 +139,42 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
     probe,
     trouble: () => listening?.trouble() ?? null,
     start(signal) {
-      const desk = listening === undefined ? newDesk() : undefined;
-      if (desk !== undefined)
-        listening = { ...listen({ ...deps, token, apiUrl: settings.apiUrl }, desk), desk };
+      const handler = listening === undefined ? newHandler() : undefined;
+      if (handler !== undefined)
+        listening = { ...listen({ ...deps, token, apiUrl: settings.apiUrl }, handler), handler };
       return probe(signal);
     },
     async stop() {
       edits.stop();
-      listening?.desk.stop();
+      listening?.handler.stop();
       await listening?.stop();
       listening = undefined;
       await poster.close();
     },
     async send(outgoing, signal) {
       const { message, inReplyTo, root } = outgoing;
-      const edited = await edits.inPlaceOf(outgoing, signal);
+      const edited = await edits.editInstead(outgoing, signal);
       if (edited !== null) return edited;
       const rendering = asText(render(message, deps, outgoing.late));
       const replyTo = idOf((root ?? inReplyTo)?.receipt);
-      const where = {
+      const target = {
         chat_id: chatId,
         ...(topicId === undefined ? {} : { message_thread_id: topicId }),
         disable_notification: isSoundless(message),
-        // A message that somebody deleted cannot be replied to.
+        // A deleted message cannot be replied to.
         ...(replyTo === null
           ? {}
           : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
         ...buttons(message),
       };
-      const result = await create(message, rendering, where, signal);
-      if (result.kind === "delivered") edits.keepCurrent(outgoing);
+      const result = await create(message, rendering, target, signal);
+      if (result.kind === "delivered") edits.updateRoot(outgoing);
       return result;
     },
   };
 }
 
-/** The number of a message, which its receipt is; null where there is none. */
+/** The message id in a receipt; null: there is none. */
 function idOf(receipt: string | undefined): number | null {
   const id = Number(receipt);
   return Number.isSafeInteger(id) && id > 0 ? id : null;

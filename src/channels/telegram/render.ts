@@ -1,24 +1,25 @@
 /**
- * Renders messages as texts for Telegram, without markup, so nothing in them can be refused as such, and what looks like a link or a
- * call in data is none. Pure.
+ * Renders messages as plain text for Telegram. Without markup no text is refused; link-like and mention-like data is
+ * broken up. Pure.
  */
 import type { Message } from "../../domain/delivery.ts";
 import type { WordedText } from "../../domain/template-data.ts";
 import { buttonsOf } from "../buttons.ts";
 import { glyphs } from "../glyphs.ts";
-import { inTexts, lineOf, listName, plainLines } from "../lines.ts";
+import { lineOf, listName, packLines, plainLines } from "../lines.ts";
 import type { Block, Rendering } from "../rendering.ts";
-import { dressed, shorten } from "../text.ts";
+import { shorten, templateText } from "../text.ts";
 
 const maxCharacters = 4_096;
-/** Lengths of a line in which an alert is known still. */
+/** Line lengths at which an alert is still recognizable. */
 const shortLines = [140, 100, 70];
-/** Length of the text beside a file. */
+/** Maximum length of the text beside a file. */
 const maxCaption = 1_024;
 
 /**
- * The whole message as one text. One of several alerts that is longer than Telegram takes is null, or with `shortened` has fewer of
- * them in full and a line for each of the others, as short as it has to be; null where not even those fit.
+ * The whole message as one text. A single alert is cut to Telegram's limit. For several alerts that exceed it the
+ * result is null or, with `shortened`, has fewer of them in full and one line for each of the others, as short as
+ * necessary; null if those do not fit either.
  */
 export function textOf(rendering: Rendering, shortened: boolean): string | null {
   const { blocks, footer, inFull } = rendering;
@@ -30,7 +31,7 @@ export function textOf(rendering: Rendering, shortened: boolean): string | null 
     const text = textWith(rendering, count);
     if (text.length <= maxCharacters) return text;
   }
-  const lists = shortened ? shortLines.map((most) => listOf(rendering, most)) : [];
+  const lists = shortened ? shortLines.map((maxLength) => listOf(rendering, maxLength)) : [];
   return lists.find((text) => text.length <= maxCharacters) ?? null;
 }
 
@@ -39,7 +40,7 @@ function textWith(rendering: Rendering, inFull: number): string {
   return `${`${glyphs[rendering.tone]} ${headline}\n${lines.join("\n")}`.trim()}\n\n${rendering.footer}`;
 }
 
-/** Buttons under a message, two beside each other, with ids of at most 64 bytes. */
+/** The inline keyboard of a message: two buttons per row, ids of at most 64 bytes. */
 export function keyboardOf(message: Message): object {
   const rows = buttonsOf(message).flatMap((row) =>
     [row.slice(0, 2), row.slice(2)].map((part) =>
@@ -50,16 +51,19 @@ export function keyboardOf(message: Message): object {
   return inline_keyboard.length === 0 ? {} : { reply_markup: { inline_keyboard } };
 }
 
-/** A line of at most so many characters for each alert. */
-function listOf({ tone, headline, notes, blocks, standing, footer }: Rendering, most: number): string {
-  const lines = [...notes, ...blocks.map((block) => lineOf(block, most)), ...standing];
+/** One line per alert, of at most `maxLength` characters. */
+function listOf({ tone, headline, notes, blocks, standing, footer }: Rendering, maxLength: number): string {
+  const lines = [...notes, ...blocks.map((block) => lineOf(block, maxLength)), ...standing];
   return [`${glyphs[tone]} ${headline}`, ...lines, "", footer].join("\n");
 }
 
-/** A message with a text file that names each alert, as Telegram takes it: fields that are no text are JSON. */
+/** A message with a text file that lists each alert, in Telegram's form: fields that are not strings are JSON. */
 export function documentOf(rendering: Rendering, fields: object): FormData {
   const { headline, notes, footer, blocks } = rendering;
-  const first = inTexts([`${glyphs[rendering.tone]} ${headline}`, ...notes], maxCaption - footer.length - 2);
+  const first = packLines(
+    [`${glyphs[rendering.tone]} ${headline}`, ...notes],
+    maxCaption - footer.length - 2,
+  );
   const list = `${plainLines(rendering, blocks.length).join("\n")}\n`;
   const form = new FormData();
   for (const [name, value] of Object.entries({ ...fields, caption: `${first[0]}\n\n${footer}` }))
@@ -68,29 +72,31 @@ export function documentOf(rendering: Rendering, fields: object): FormData {
   return form;
 }
 
-/** As many texts as it takes to give each alert a line. */
+/** As many texts as needed to give each alert a line. */
 export function textsOf({ tone, headline, notes, blocks, standing, footer }: Rendering): string[] {
   const lines = [...notes, ...blocks.map((block) => lineOf(block)), ...standing];
-  return inTexts([`${glyphs[tone]} ${headline}`, ...lines, "", footer], maxCharacters);
+  return packLines([`${glyphs[tone]} ${headline}`, ...lines, "", footer], maxCharacters);
 }
 
-/** Text from data as it is: Telegram makes links and calls of what looks like some, without any markup. */
+/** Escapes data for Telegram, which makes links and mentions of similar text without any markup. */
 export function forTelegram(text: string): string {
   return withoutCalls(text).replaceAll(/\.(?=\p{L})/gu, ".\u200b");
 }
 
-/** Sentences of ours may hold a command to be copied, with names of files. */
+/** Our own sentences may contain file names in a command, whose dots are kept for copying. */
 function withoutCalls(text: string): string {
   return text.replaceAll("@", "@\u200b").replaceAll("://", ":\u200b//");
 }
 
-/** Renders as text. Words of a template's author stay as they are, and so does a runbook. */
+/** Escapes a rendering. Text of a template's author and runbook URLs are kept. */
 export function asText(rendering: Rendering): Rendering {
   const lines = (texts: readonly string[]) => texts.map(forTelegram);
   const pairs = (rows: Block["figures"]) =>
     rows.map(([name, value]) => [forTelegram(name), forTelegram(value)] as const);
   const worded = (words: WordedText | undefined, text: string) =>
-    words === undefined ? forTelegram(text) : dressed(words, forTelegram, Number.POSITIVE_INFINITY).trim();
+    words === undefined
+      ? forTelegram(text)
+      : templateText(words, forTelegram, Number.POSITIVE_INFINITY).trim();
   const blocks = rendering.blocks.map((block) => ({
     ...block,
     what: worded(block.own?.title, block.what).replaceAll(/\s*\n\s*/g, " "),
@@ -100,8 +106,8 @@ export function asText(rendering: Rendering): Rendering {
     now: block.now.map(withoutCalls),
   }));
   const [first] = rendering.blocks;
-  const told = first?.own?.title === undefined ? "" : first.what;
-  const at = told === "" ? -1 : rendering.headline.indexOf(told);
+  const ownTitle = first?.own?.title === undefined ? "" : first.what;
+  const at = ownTitle === "" ? -1 : rendering.headline.indexOf(ownTitle);
   const { headline } = rendering;
   return {
     ...rendering,
@@ -111,7 +117,7 @@ export function asText(rendering: Rendering): Rendering {
         ? forTelegram(headline)
         : forTelegram(headline.slice(0, at)) +
           blocks[0]!.what +
-          forTelegram(headline.slice(at + told.length)),
+          forTelegram(headline.slice(at + ownTitle.length)),
     notes: rendering.notes.map(withoutCalls),
     sections: rendering.sections.map(({ title, rows }) => ({ title: forTelegram(title), rows: pairs(rows) })),
     standing: lines(rendering.standing),

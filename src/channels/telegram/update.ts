@@ -1,4 +1,4 @@
-/** Reads what Telegram says that happened, as strictly as anything from outside. Pure. */
+/** Parses Telegram's updates, strictly. Pure. */
 import { z } from "zod";
 import { cleanLine, shorten } from "../text.ts";
 
@@ -29,7 +29,7 @@ const update = z.object({
     .catch(undefined),
 });
 
-/** @returns null for what has no number; `press` null: it happened otherwise than by a button */
+/** @returns null for an update without an id; `press` null: it is not a button press */
 export function readUpdate(raw: unknown): { readonly id: number; readonly press: Press | null } | null {
   const { data } = update.safeParse(raw);
   if (data === undefined) return null;

@@ -1,24 +1,25 @@
 /**
- * Presses of buttons under a bot's messages, by long polling: no port is open. One poller a bot in a process, as Telegram ends all but
- * the newest. A press is confirmed to Telegram, by the offset of the next poll, when it was done: a crash before that brings it again,
- * and so does a stop that came between; while nobody polls, presses wait there for a day.
+ * Receives presses of a bot's buttons by long polling; no port is opened. There is one poller per bot and process,
+ * since Telegram ends all but the newest poll. A press is confirmed to Telegram by the offset of the next poll, after
+ * it was handled. After a crash before that it is delivered again, and so it is after a stop in between. While nobody
+ * polls, Telegram keeps presses for a day.
  */
 import type { Clock } from "../../domain/clock.ts";
 import { trimmed } from "../address.ts";
 import { FrameBound } from "../frame-bound.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
-import { largeAnswer, Poster, parsed } from "../post.ts";
+import { largeAnswerBytes, Poster, tryParseJson } from "../post.ts";
 import { type Press, readUpdate } from "./update.ts";
 
 export interface Listener {
-  /** True if the message is of its channel. */
+  /** Returns true if the message is in the listener's chat. */
   isFor(press: Press): boolean;
-  /** True if its channel is the topic of the message, no more than that. */
+  /** Returns true if the listener is configured for the topic of the message. */
   isOfTopic(press: Press): boolean;
-  /** True if who pressed is named there. */
+  /** Returns true if the person is allowed to act. */
   allows(press: Press): boolean;
-  /** Resolves when the press is done. Never rejects. */
+  /** Resolves when the press is handled. Never rejects. */
   take(press: Press): Promise<void>;
 }
 
@@ -31,20 +32,20 @@ export interface Bot {
 
 const pollSeconds = 30;
 const pollTimeoutMs = 40_000;
-/** Answers with updates in 10 s; each brings one press at most. */
+/** Maximum answers with updates in 10 s; each has one press at most. */
 const maxFrames = 250;
 const firstWaitMs = 1_000;
 const maxWaitMs = 60_000;
-/** Polls in a row that bring nothing new within a second before the next one waits. */
-const maxHasty = 3;
-/** Polls that fail in a row before it is said. */
-const toldAfter = 3;
-/** Time without a conflict after which it is over, ms. */
-const overAfterMs = 90_000;
+/** Consecutive polls that return nothing new within a second before the next one waits. */
+const maxEmptyPolls = 3;
+/** Consecutive failed polls before a failure is reported. */
+const reportAfterFailures = 3;
+/** A conflict is over after this time without one, ms. */
+const conflictOverMs = 90_000;
 
 const pollers = new Sources<Listener>();
 
-/** Hands presses of a bot's buttons to a listener, beside those that listen already. */
+/** Adds a listener for the presses of a bot's buttons. */
 export function listen(bot: Bot, listener: Listener): Listening {
   const key = JSON.stringify([trimmed(bot.apiUrl), bot.token]);
   return pollers.listen(key, listener, (listeners) => new Poller(bot, listeners));
@@ -56,12 +57,12 @@ class Poller implements Source {
   readonly #listeners: ReadonlySet<Listener>;
   readonly #life = new AbortController();
   readonly #bound: FrameBound;
-  /** The next update; undefined: the oldest that nobody confirmed. */
+  /** Id of the next update; undefined: the oldest unconfirmed one. */
   #offset: number | undefined;
   #confirmed = true;
-  /** The update that was taken last. */
+  /** Id of the last handled update. */
   #last: number | undefined;
-  #hasty = 0;
+  #emptyPolls = 0;
   #failures = 0;
   #conflictAtMs = Number.NEGATIVE_INFINITY;
   #trouble: string | null = null;
@@ -75,7 +76,7 @@ class Poller implements Source {
       who: "Telegram",
       secrets: [bot.token],
       timeoutMs: pollTimeoutMs,
-      largestAnswer: largeAnswer,
+      maxAnswerBytes: largeAnswerBytes,
     });
     this.#running = Promise.resolve().then(() => this.#run());
   }
@@ -100,9 +101,9 @@ class Poller implements Source {
         if (signal.aborted) break;
         this.#failed(error instanceof Error ? error.message : "failed", null);
       }
-      if (!answered || this.#failures > 0 || this.#hasty >= maxHasty) await this.#wait(signal);
+      if (!answered || this.#failures > 0 || this.#emptyPolls >= maxEmptyPolls) await this.#wait(signal);
     }
-    // Else what was done comes again at the next start.
+    // Otherwise the handled press would be delivered again at the next start.
     if (!this.#confirmed) await this.#ask(0, AbortSignal.timeout(2_000)).catch(() => {});
   }
 
@@ -114,30 +115,31 @@ class Poller implements Source {
     return this.#poster.call({ url, body }, signal);
   }
 
-  /** Waits for the next press, and sees to it that it is done. Asking for the one after it confirms it. @returns false: it failed */
+  /** Waits for the next press and handles it. The following poll confirms it. @returns false: it failed */
   async #poll(signal: AbortSignal): Promise<boolean> {
     const beganMs = this.#bot.clock.elapsedMs();
-    // After a failure it shows at once whether that is over.
+    // After a failure, a poll without wait shows at once if it is over.
     const answer = await this.#ask(this.#failures > 0 ? 0 : pollSeconds, signal);
     if (answer.kind === "none") return this.#failed(answer.detail, null);
-    const said = parsed(answer.text) as { description?: unknown; result?: unknown } | undefined;
-    if (answer.status !== 200 || !Array.isArray(said?.result)) {
-      const words = typeof said?.description === "string" ? said.description : undefined;
+    const reply = tryParseJson(answer.text) as { description?: unknown; result?: unknown } | undefined;
+    if (answer.status !== 200 || !Array.isArray(reply?.result)) {
+      const words = typeof reply?.description === "string" ? reply.description : undefined;
       return this.#failed(this.#poster.detail(answer, words), answer.status);
     }
-    // It is not confirmed, and comes again.
+    // The update is not confirmed, so it is delivered again.
     if (this.#bound.refusal(answer.text.length) !== null)
       return this.#failed("Telegram sends presses without end", null);
     this.#confirmed = true;
-    this.#works();
-    // No more than was asked for.
-    const [update] = said.result as unknown[];
+    this.#recovered();
+    // At most one, as requested.
+    const [update] = reply.result as unknown[];
     const isNew = update !== undefined && (await this.#take(update));
-    this.#hasty = isNew || this.#bot.clock.elapsedMs() - beganMs >= firstWaitMs ? 0 : this.#hasty + 1;
+    this.#emptyPolls =
+      isNew || this.#bot.clock.elapsedMs() - beganMs >= firstWaitMs ? 0 : this.#emptyPolls + 1;
     return true;
   }
 
-  /** @returns false if it is the one that was taken last */
+  /** @returns false if the update was handled already */
   async #take(raw: unknown): Promise<boolean> {
     const read = readUpdate(raw);
     if (read === null) throw new Error("Telegram sent an update without a number");
@@ -155,16 +157,16 @@ class Poller implements Source {
     return true;
   }
 
-  /** Several channels may stand in one chat. */
+  /** Several channels may have the same chat. */
   #listenerFor(press: Press): Listener | undefined {
     const ofChat = [...this.#listeners].filter((one) => one.isFor(press));
     const ofTopic = ofChat.filter((one) => one.isOfTopic(press));
-    const near = ofTopic.length > 0 ? ofTopic : ofChat;
-    return near.find((one) => one.allows(press)) ?? near[0];
+    const candidates = ofTopic.length > 0 ? ofTopic : ofChat;
+    return candidates.find((one) => one.allows(press)) ?? candidates[0];
   }
 
-  #works(): void {
-    if (this.#bot.clock.elapsedMs() - this.#conflictAtMs < overAfterMs) return;
+  #recovered(): void {
+    if (this.#bot.clock.elapsedMs() - this.#conflictAtMs < conflictOverMs) return;
     this.#failures = 0;
     if (this.#trouble === null) return;
     this.#trouble = null;
@@ -177,7 +179,7 @@ class Poller implements Source {
     this.#failures++;
     if (status === 409) this.#conflictAtMs = clock.elapsedMs();
     const lasting = status === 409 || status === 401 || status === 404;
-    if (!lasting && this.#failures < toldAfter) return false;
+    if (!lasting && this.#failures < reportAfterFailures) return false;
     const why = status === 409 ? "another program or a webhook takes the updates of this bot: " : "";
     const isNew = this.#trouble === null;
     this.#trouble = `buttons do not work: ${why}${detail}`;

@@ -1,7 +1,7 @@
 /**
- * Any program that takes a JSON document over HTTP. Signed as the Standard Webhooks have it: `webhook-id`,
- * `webhook-timestamp` and `webhook-signature` over both and the body. The same message comes with the same id and the same
- * bytes on every attempt, and the id stands in `Idempotency-Key` as well: who keeps ids takes it once.
+ * Posts a JSON document to any HTTP server. It is signed by the Standard Webhooks convention: `webhook-id`,
+ * `webhook-timestamp`, and `webhook-signature` over both and the body. Every attempt has the same id and the same
+ * bytes, and the id is in `Idempotency-Key` too, so a server that stores ids accepts the message once.
  */
 import { createHmac } from "node:crypto";
 import { z } from "zod";
@@ -18,7 +18,7 @@ import { type Answer, Poster, probeFailure } from "../post.ts";
 export const webhookSettings = z.strictObject({
   type: z.literal("webhook"),
   url: anyAddress,
-  /** For the signature: any text of 16 characters and more, or `whsec_` and base64. */
+  /** Key of the signature: text of at least 16 characters, or `whsec_` and base64. */
   secret: secretWord.min(16, "must have 16 characters and more").optional(),
 });
 export type WebhookSettings = z.infer<typeof webhookSettings>;
@@ -30,13 +30,13 @@ export interface WebhookDeps {
 }
 
 const timeoutMs = 10_000;
-/** Alerts in one document: many servers take no more than 100 KB by default. */
+/** Maximum alerts in one document; many servers accept at most 100 KB by default. */
 export const webhookCapacity: Capacity = { apart: true, maxNamed: 50 };
 
 export function createWebhook(name: string, settings: WebhookSettings, deps: WebhookDeps): Channel {
   const { url, secret } = settings;
   const { origin } = new URL(url);
-  // Many such addresses are their own password.
+  // Many webhook addresses act as passwords.
   const secrets = [...(secret === undefined ? [] : [secret]), ...secretsOfAddress(url)];
   const poster = new Poster({ who: `the webhook at ${origin}`, secrets, timeoutMs });
 
@@ -45,7 +45,7 @@ export function createWebhook(name: string, settings: WebhookSettings, deps: Web
     const away = "check url, and that the program behind it runs";
     if (answer.kind === "none")
       return probeFailure({ ...answer, kind: "retry", afterMs: null }, { denied: away, refused: away, away });
-    // What it makes of a GET is its own affair; that somebody answers is all that can be known without sending.
+    // The server may answer a GET in any way; without sending, only that it answers can be checked.
     return {
       kind: "ok",
       detail: `${origin} answers; whether it takes messages, channels test ${name} shows`,

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { plainLines } from "../../channels/lines.ts";
 import { render } from "../../channels/message.ts";
-import { type TemplateKind, templateKinds, worded } from "../../channels/template.ts";
+import { applyTemplates, type TemplateKind, templateKinds } from "../../channels/template.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { unknownName } from "../daemon.ts";
 import { loadSettings } from "../load-settings.ts";
@@ -39,7 +39,9 @@ async function preview(cli: Cli, name: string, options: Options): Promise<void> 
   const texts = kinds.map((kind) => {
     const how = { timezone: settings.timezone };
     const faults: string[] = [];
-    const message = worded(sampleMessage(kind, name), templates, how, (detail) => faults.push(detail));
+    const message = applyTemplates(sampleMessage(kind, name), templates, how, (detail) =>
+      faults.push(detail),
+    );
     return { kind, lines: plainLines(render(message, how)), faults };
   });
   if (options.json) return printJson(cli, { channel: name, templates: templates !== undefined, texts });

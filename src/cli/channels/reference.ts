@@ -1,7 +1,12 @@
 /** The reference of channel templates: for `channels vocabulary`, and docs/templates.md. */
 import { plainLines } from "../../channels/lines.ts";
 import { render } from "../../channels/message.ts";
-import { type ChannelTemplates, type TemplateKind, templateKinds, worded } from "../../channels/template.ts";
+import {
+  applyTemplates,
+  type ChannelTemplates,
+  type TemplateKind,
+  templateKinds,
+} from "../../channels/template.ts";
 import { compileMessageTemplate, messageVocabulary } from "../../rules/index.ts";
 import { meaningText, type Section, typeText } from "../rules/reference.ts";
 import { sampleMessage } from "./sample.ts";
@@ -64,7 +69,7 @@ function renderSample(
   const templates: ChannelTemplates = { all: texts(all), byKind };
   return plainLines(
     render(
-      worded(sampleMessage(kind, "chat"), templates, {}, (detail) => {
+      applyTemplates(sampleMessage(kind, "chat"), templates, {}, (detail) => {
         throw new Error(detail);
       }),
     ),

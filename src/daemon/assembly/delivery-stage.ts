@@ -3,8 +3,8 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { createChannel, createChannels, programEnvironment } from "../../channels/registry.ts";
-import { onDutyWhenSealed } from "../../channels/rota/channel.ts";
-import { worded } from "../../channels/template.ts";
+import { withOnDuty } from "../../channels/rota/channel.ts";
+import { applyTemplates } from "../../channels/template.ts";
 import { CronSchedule } from "../../collect/calendar.ts";
 import type { DigestSettings } from "../../deliver/digest/settings.ts";
 import {
@@ -58,9 +58,9 @@ export function deliveryStage(of: Made): DeliveryParts {
   const outbox: Outbox = createOutbox({
     ...{ store, channels, clock, random, sender, instance, log, ...probe },
     word: (sealed) => {
-      const message = onDutyWhenSealed(sealed, live.rotas[sealed.receiver]);
+      const message = withOnDuty(sealed, live.rotas[sealed.receiver]);
       const template = live.templates.channels[message.content.onDuty ?? message.receiver];
-      return worded(message, template, { timezone: settings.timezone, ...messageOptions }, (detail) =>
+      return applyTemplates(message, template, { timezone: settings.timezone, ...messageOptions }, (detail) =>
         log.warn(
           { channel: message.receiver, messageId: message.id, detail },
           "a template failed; the usual words are sent",

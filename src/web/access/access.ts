@@ -1,11 +1,12 @@
 /**
- * Sessions of the page, tokens of programs, and one-time links. Held in memory, so that a disk that fails keeps nobody out and
- * holds up nothing; what outlives a restart is written to the store as well.
+ * Sessions of the page, tokens of programs, and one-time links. They are held in memory, so that a failing disk neither
+ * prevents logins nor delays anything. Sessions and tokens are also stored, to survive a restart.
  *
- *   link (once, 10 min) or password ─► session (30 days after its last use)        token (until it expires or is revoked)
+ *   link (once, 10 min) or password ─► session (30 days after its last use)
+ *   token (until it expires or is revoked)
  *
- * Secrets are looked up by their SHA-256: the time of a lookup tells of hashes at most, and no secret of 256 bits can be worked
- * out from those.
+ * Secrets are looked up by SHA-256: the duration of a lookup reveals at most parts of hashes, from which a 256-bit
+ * secret cannot be found.
  */
 import type { AccessEntry, Rights, TokenStatus } from "../../domain/access.ts";
 import type { Clock } from "../../domain/clock.ts";
@@ -16,25 +17,25 @@ import { hashOf, newSecret } from "./secrets.ts";
 export const linkMs = 600_000;
 export const sessionMs = 30 * 86_400_000;
 const usedEveryMs = 60_000;
-/** With one more, the one that was used or made longest ago goes. */
+/** Above this the session that was used or created longest ago ends. */
 const maxSessions = 200;
 const maxLinks = 20;
 export const maxTokens = 100;
 
-/** The page shows and changes nothing. */
+/** The page only reads. */
 const sessionRights: Rights = "read";
 
 export interface AccessOptions {
   readonly store: AccessStore;
-  /** The machine's own: lifetimes are not a matter of the exchange's time. */
+  /** The machine's clock; lifetimes do not depend on the exchange's time. */
   readonly clock: Clock;
   readonly log: DashboardLog;
 }
 
-/** The secret is in here alone; it is never stored or shown again. */
+/** A new secret. It is never stored or shown again. */
 export interface Issued {
   readonly secret: string;
-  /** Null: never. */
+  /** Null: it does not expire. */
   readonly expiresMs: number | null;
 }
 
@@ -43,10 +44,10 @@ export class Access {
   readonly #clock: Clock;
   readonly #log: DashboardLog;
   readonly #entries = new Map<string, AccessEntry>();
-  /** Hash → when it ends, on the monotonic clock. */
+  /** Hash → end, monotonic ms. */
   readonly #links = new Map<string, number>();
-  /** By hash: open nothing any more, and still stand in the store. */
-  readonly #unremoved = new Map<string, Pick<AccessEntry, "kind" | "name">>();
+  /** Revoked entries that are still in the store, by hash. */
+  readonly #pendingRemovals = new Map<string, Pick<AccessEntry, "kind" | "name">>();
 
   constructor({ store, clock, log }: AccessOptions) {
     this.#store = store;
@@ -54,7 +55,7 @@ export class Access {
     this.#log = log;
   }
 
-  /** Takes up what an earlier run stored. Never rejects: without it everybody logs in anew. */
+  /** Loads stored sessions and tokens. Never rejects; without them everybody has to log in again. */
   async load(): Promise<void> {
     try {
       const entries = await this.#store.accessEntries();
@@ -64,9 +65,9 @@ export class Access {
           { rows: entries.length - known.length },
           "stored sessions or tokens are not as perpwatch writes them: they open nothing",
         );
-      for (const entry of known.map((one) => this.#bounded(one))) {
+      for (const entry of known.map((one) => this.#limited(one))) {
         this.#entries.set(entry.hash, entry);
-        if (this.#isOver(entry)) await this.#forget(entry.hash);
+        if (this.#isOver(entry)) await this.#removeQuietly(entry.hash);
       }
     } catch (error) {
       this.#log.warn(
@@ -76,11 +77,11 @@ export class Access {
     }
   }
 
-  /** Sessions have their rights and their longest time from here, whatever is stored. */
-  #bounded(entry: AccessEntry): AccessEntry {
+  /** Limits the rights and lifetime of a stored session to the current ones. */
+  #limited(entry: AccessEntry): AccessEntry {
     if (entry.kind === "token") return entry;
-    const mostMs = this.#clock.nowMs() + sessionMs;
-    return { ...entry, rights: sessionRights, expiresMs: Math.min(entry.expiresMs ?? 0, mostMs) };
+    const maxMs = this.#clock.nowMs() + sessionMs;
+    return { ...entry, rights: sessionRights, expiresMs: Math.min(entry.expiresMs ?? 0, maxMs) };
   }
 
   newLink(): Issued {
@@ -91,14 +92,14 @@ export class Access {
     return { secret, expiresMs: this.#clock.nowMs() + linkMs };
   }
 
-  /** Uses a link up. @returns true the first time, within its 10 minutes */
+  /** Consumes a link. @returns true the first time, within its 10 minutes */
   takeLink(secret: string): boolean {
     const isGood = this.holdsLink(secret);
     if (isGood) this.#links.delete(hashOf(secret)!);
     return isGood;
   }
 
-  /** Returns true if a link with this secret logs in now. Does not use it up. */
+  /** Returns true if the secret is of a valid link. Does not consume it. */
   holdsLink(secret: string): boolean {
     const hash = hashOf(secret);
     const endsMs = hash === null ? undefined : this.#links.get(hash);
@@ -110,7 +111,7 @@ export class Access {
     const ended = sessions.filter((one) => this.#isOver(one));
     if (sessions.length - ended.length >= maxSessions)
       ended.push(sessions.toSorted((a, b) => lastMs(a) - lastMs(b))[0]!);
-    await this.#forget(...ended.map(({ hash }) => hash));
+    await this.#removeQuietly(...ended.map(({ hash }) => hash));
     const nowMs = this.#clock.nowMs();
     const secret = newSecret();
     const entry: AccessEntry = {
@@ -122,12 +123,12 @@ export class Access {
     return { secret, expiresMs: entry.expiresMs };
   }
 
-  /** Returns true if a session or token has this secret and is not over. Does not count as its use. */
+  /** Returns true if a valid session or token has this secret. Does not count as a use. */
   holds(secret: string, kind: AccessEntry["kind"]): boolean {
     return this.#valid(secret, kind) !== null;
   }
 
-  /** @returns the session or token with this secret; null: there is none, or it is over */
+  /** @returns the session or token with this secret; null: there is none, or it has ended */
   find(secret: string, kind: AccessEntry["kind"]): AccessEntry | null {
     const entry = this.#valid(secret, kind);
     if (entry === null) return null;
@@ -150,30 +151,30 @@ export class Access {
   }
 
   /**
-   * The session opens nothing from here on, whatever becomes of the store.
-   * @throws when the store did not take it: it would be valid again after a restart, unless a later write succeeds
+   * Ends a session at once, even if the store fails.
+   * @throws if the store failed: the session would be valid again after a restart unless a later write succeeds
    */
   async endSession(secret: string): Promise<void> {
     const hash = hashOf(secret);
-    const known = hash === null ? undefined : (this.#entries.get(hash) ?? this.#unremoved.get(hash));
+    const known = hash === null ? undefined : (this.#entries.get(hash) ?? this.#pendingRemovals.get(hash));
     if (known?.kind === "session") await this.#remove([hash!]);
   }
 
-  /** As `endSession`, of all. @returns how many were ended */
+  /** Ends all sessions, like `endSession`. @returns their number */
   async endSessions(): Promise<number> {
     const sessions = this.#hashes(({ kind }) => kind === "session");
     await this.#remove(sessions);
     return sessions.length;
   }
 
-  /** Oldest first; those that are over are in it until another takes their name, or a restart. */
+  /** Oldest first. Expired tokens are included until their name is reused or the daemon restarts. */
   tokens(): readonly TokenStatus[] {
     return this.#tokens().map(({ hash: _, kind: __, ...token }) => token);
   }
 
-  /** @returns null where a token of that name is valid already, or there are too many  @throws when the store did not take it */
+  /** @returns null if a valid token has the name, or there are too many  @throws if the store failed */
   async newToken(name: string, rights: Rights, forMs: number | null): Promise<Issued | null> {
-    // One of this name that was revoked would come back beside it.
+    // A revoked token of this name could otherwise return beside it.
     await this.#remove([]);
     const before = this.#tokens();
     const namesake = before.find((one) => one.name === name);
@@ -188,18 +189,18 @@ export class Access {
     try {
       await this.#store.saveAccess(entry);
     } catch (error) {
-      // One that a restart forgets would be a surprise much later.
+      // A token that a restart would lose must not be issued.
       this.#entries.delete(entry.hash);
       throw error;
     }
-    if (namesake) await this.#forget(namesake.hash);
+    if (namesake) await this.#removeQuietly(namesake.hash);
     return { secret, expiresMs: entry.expiresMs };
   }
 
   /**
-   * The token opens nothing from here on, whatever becomes of the store.
-   * @returns false: there is none of that name
-   * @throws when the store did not take it: it would be valid again after a restart
+   * Revokes a token at once, even if the store fails.
+   * @returns false: there is no token of that name
+   * @throws if the store failed: the token would be valid again after a restart
    */
   async revokeToken(name: string): Promise<boolean> {
     const hashes = this.#hashes((one) => one.kind === "token" && one.name === name);
@@ -207,9 +208,11 @@ export class Access {
     return hashes.length > 0;
   }
 
-  /** Those that the store still has included. */
-  #hashes(isMeant: (entry: Pick<AccessEntry, "kind" | "name">) => boolean): readonly string[] {
-    return [...this.#entries, ...this.#unremoved].filter(([, entry]) => isMeant(entry)).map(([hash]) => hash);
+  /** Includes entries whose removal from the store is pending. */
+  #hashes(matches: (entry: Pick<AccessEntry, "kind" | "name">) => boolean): readonly string[] {
+    return [...this.#entries, ...this.#pendingRemovals]
+      .filter(([, entry]) => matches(entry))
+      .map(([hash]) => hash);
   }
 
   #tokens(): readonly AccessEntry[] {
@@ -232,11 +235,11 @@ export class Access {
       );
       return;
     }
-    await this.#forget();
+    await this.#removeQuietly();
   }
 
-  /** Removes what is over anyway, and what was to be removed before. Never rejects. */
-  async #forget(...hashes: readonly string[]): Promise<void> {
+  /** Removes ended entries, and those whose removal is pending. Never rejects. */
+  async #removeQuietly(...hashes: readonly string[]): Promise<void> {
     await this.#remove(hashes).catch((error: unknown) =>
       this.#log.warn(
         { error: String(error) },
@@ -245,16 +248,16 @@ export class Access {
     );
   }
 
-  /** They open nothing from here on. Removes from the store what was to be removed before, too. @throws when it does not take it */
+  /** Removes entries at once, and from the store, with those whose removal is pending. @throws if the store fails */
   async #remove(hashes: readonly string[]): Promise<void> {
     for (const hash of hashes) {
       const entry = this.#entries.get(hash);
-      if (entry !== undefined) this.#unremoved.set(hash, { kind: entry.kind, name: entry.name });
+      if (entry !== undefined) this.#pendingRemovals.set(hash, { kind: entry.kind, name: entry.name });
       this.#entries.delete(hash);
     }
-    for (const hash of [...this.#unremoved.keys()]) {
+    for (const hash of [...this.#pendingRemovals.keys()]) {
       await this.#store.removeAccess(hash);
-      this.#unremoved.delete(hash);
+      this.#pendingRemovals.delete(hash);
     }
   }
 }

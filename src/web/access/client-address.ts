@@ -1,11 +1,11 @@
-/** The address of whoever asks, for slowing down and for the log; nothing is allowed by it. */
+/** The client's address, for throttling and logs. It grants no rights. */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
-/** `203.0.113.7:4711`, `[2001:db8::1]`, `[2001:db8::1]:4711`: some proxies add a port. */
+/** `203.0.113.7:4711`, `[2001:db8::1]`, `[2001:db8::1]:4711`: some proxies append a port. */
 const withPort = /^(?:(?<v4>[\d.]+):\d{1,5}|\[(?<v6>[\da-f]*:[\da-f:.]*)\](?::\d{1,5})?)$/i;
 
-/** @param behindProxy the last entry of X-Forwarded-For counts, which the proxy itself wrote; else nothing in a header does */
+/** @param behindProxy true: the last entry of X-Forwarded-For counts, which the proxy wrote; false: headers are ignored */
 export function clientAddress({ headers, socket }: IncomingMessage, behindProxy: boolean): string {
   const own = socket.remoteAddress ?? "unknown";
   if (!behindProxy) return own;
@@ -16,7 +16,7 @@ export function clientAddress({ headers, socket }: IncomingMessage, behindProxy:
   return isIP(address) === 0 ? own : address;
 }
 
-/** Addresses that one host has at will are one: a whole /64 of IPv6, and IPv4 in either form. */
+/** Maps addresses that one host can choose freely to one: an IPv6 /64, and IPv4 in either form. */
 export function addressGroup(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
   if (mapped) return mapped[1]!;
@@ -24,7 +24,7 @@ export function addressGroup(address: string): string {
   const [head = "", tail] = address.split("%")[0]!.toLowerCase().split("::");
   const first = head === "" ? [] : head.split(":");
   const last = tail === undefined || tail === "" ? [] : tail.split(":");
-  // An IPv4 tail takes two places.
+  // An IPv4 tail stands for two groups.
   const taken = first.length + last.length + (last.at(-1)?.includes(".") ? 1 : 0);
   const whole =
     tail === undefined ? first : [...first, ...Array<string>(Math.max(0, 8 - taken)).fill("0"), ...last];

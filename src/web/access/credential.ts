@@ -1,4 +1,4 @@
-/** The credential of a request: the secret of a token, else those of session cookies. Nothing says yet that it is valid. */
+/** The credential of a request: the secret of a token, else those of session cookies. It is not validated yet. */
 import type { IncomingMessage } from "node:http";
 import type { Access } from "./access.ts";
 import { cookieName, cookiesOf } from "./cookie.ts";
@@ -8,19 +8,19 @@ export type Credential =
   | { readonly kind: "session"; readonly secrets: readonly string[] };
 
 export function credentialOf(request: IncomingMessage): Credential {
-  // Another scheme is a proxy's own, such as Basic.
+  // Other schemes, such as Basic, are the proxy's.
   const [isBearer, secret = ""] = /^Bearer\b *(\S*)/i.exec(request.headers.authorization ?? "") ?? [];
   if (isBearer !== undefined) return { kind: "token", secret };
   return { kind: "session", secrets: cookiesOf(request.headers.cookie, cookieName(request)) };
 }
 
-/** The secret of a one-time link. In a header, so that it is looked up before anything of a body is read. Null: none. */
+/** The secret of a one-time link. It is in a header, so that it can be checked before the body is read. Null: none. */
 export function linkOf(request: IncomingMessage): string | null {
   const secret = request.headers["perpwatch-link"];
   return typeof secret === "string" ? secret : null;
 }
 
-/** Returns true for a request that bears a valid credential, also that of a link. Costs a few hashes at most, and leaves no trace of use. */
+/** Returns true for a request with a valid credential or link. Costs at most a few hashes, and does not count as a use. */
 export function isKnown(request: IncomingMessage, access: Access): boolean {
   const link = linkOf(request);
   if (link !== null && access.holdsLink(link)) return true;

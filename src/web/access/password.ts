@@ -1,6 +1,6 @@
 /**
- * Passwords by scrypt, as text `scrypt$N$r$p$SALT$HASH` (base64url). One is computed at a time, on a thread of the system's pool:
- * logins take neither the daemon's own thread nor its memory.
+ * Password hashes by scrypt, as text `scrypt$N$r$p$SALT$HASH` (base64url). Computed on the thread pool, so the main
+ * thread is not blocked.
  */
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 
@@ -15,10 +15,10 @@ export interface PasswordHash extends Parameters {
   readonly hash: Buffer;
 }
 
-/** 32 MiB and about a tenth of a second for each of the three rounds. */
-const usual: Parameters = { N: 32_768, r: 8, p: 3 };
+/** 32 MiB, and about a tenth of a second for each of the three rounds. */
+const defaultCost: Parameters = { N: 32_768, r: 8, p: 3 };
 const hashBytes = 32;
-/** The most that a hash of the configuration may ask for. */
+/** Maximum memory that a configured hash may require. */
 const maxBytes = 256 * 1_024 * 1_024;
 const maxRounds = 16;
 const minBytes = 16 * 1_024 * 1_024;
@@ -27,14 +27,14 @@ export const minPasswordLength = 12;
 export const maxPasswordLength = 1_024;
 
 /** @returns the text for the configuration */
-export async function hashPassword(password: string, cost: Parameters = usual): Promise<string> {
+export async function hashPassword(password: string, cost: Parameters = defaultCost): Promise<string> {
   const salt = randomBytes(16);
   const hash = await compute(password, { ...cost, salt }, hashBytes);
   const { N, r, p } = cost;
   return ["scrypt", N, r, p, salt.toString("base64url"), hash.toString("base64url")].join("$");
 }
 
-/** @returns null where the text is no hash of this form, or asks for too much or too little work */
+/** @returns null if the text is not a hash of this form, or requires too much or too little work */
 export function parsePasswordHash(text: string): PasswordHash | null {
   const found = /^scrypt\$(\d{1,9})\$(\d{1,3})\$(\d{1,3})\$([\w-]{16,88})\$([\w-]{43,88})$/.exec(text);
   if (found === null) return null;
@@ -58,7 +58,7 @@ function compute(
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const maxmem = 128 * N * r + 128 * r * p + 1_048_576;
-    // The same word typed on two systems may be coded in two ways.
+    // Systems may encode the same typed text differently.
     scrypt(password.normalize("NFC"), salt, length, { N, r, p, maxmem }, (error, key) =>
       error === null ? resolve(key) : reject(error),
     );

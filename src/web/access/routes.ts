@@ -1,4 +1,4 @@
-/** Logging in and out of the page, and what its owner alone may: links, tokens, the end of all sessions. */
+/** Routes for login and logout, and for the owner only: links, tokens, the end of all sessions. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { tokenNameForm, tokenNameRule } from "../../domain/access.ts";
@@ -10,36 +10,36 @@ import { type Access, maxTokens } from "./access.ts";
 import { addressGroup, clientAddress } from "./client-address.ts";
 import { cookieName, cookiesOf, sessionCookie } from "./cookie.ts";
 import { linkOf } from "./credential.ts";
+import type { LoginThrottle } from "./login-throttle.ts";
 import { maxPasswordLength } from "./password.ts";
-import type { Passwords } from "./passwords.ts";
-import type { SlowDown } from "./slow-down.ts";
+import type { PasswordChecker } from "./password-checker.ts";
 
 const login = z.strictObject({ password: z.string().max(maxPasswordLength) });
-/** The link as a page of an earlier version sends it, which stayed open across an update. */
-const formerLink = z.strictObject({ link: z.string() });
+/** The body that a page of an earlier version sends, if it stayed open during an update. */
+const earlierLinkBody = z.strictObject({ link: z.string() });
 const open = { config: { access: "open" } } as const;
 
 export interface SessionOptions {
   readonly settings: () => ListenSettings;
   readonly access: Access;
-  readonly slowDown: SlowDown;
-  readonly passwords: Passwords;
+  readonly throttle: LoginThrottle;
+  readonly passwords: PasswordChecker;
 }
 
 /** `/api/v1/session`, on the listener. */
 export function serveSession(app: FastifyInstance, options: SessionOptions): void {
-  const { settings, access, slowDown, passwords } = options;
+  const { settings, access, throttle, passwords } = options;
 
   app.get("/api/v1/session", async ({ caller }) => ({ by: caller.by, rights: caller.rights }));
 
   app.post("/api/v1/session", open, async (request, reply) => {
     const now = settings();
     const link = linkOf(request.raw);
-    const shown = clientAddress(request.raw, now.behindProxy);
-    const address = addressGroup(shown);
+    const displayAddress = clientAddress(request.raw, now.behindProxy);
+    const address = addressGroup(displayAddress);
     if (link !== null) {
       if (!access.takeLink(link)) {
-        slowDown.failed(address, shown, "link");
+        throttle.failed(address, displayAddress, "link");
         throw new Refused(
           401,
           "this link was used already, or is older than 10 minutes; perpwatch page makes a new one",
@@ -47,7 +47,7 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
         );
       }
     } else {
-      if (formerLink.safeParse(request.body).success)
+      if (earlierLinkBody.safeParse(request.body).success)
         throw new Refused(
           400,
           "this page is of an earlier version: reload it, then open the link again; it was not used up",
@@ -56,7 +56,7 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
       const given = parse(login, request.body, "body");
       if (now.passwordHash === null)
         throw new Refused(409, "no password is configured; perpwatch page makes a link to log in");
-      const answer = await passwords.check(given.password, now.passwordHash, address, shown);
+      const answer = await passwords.check(given.password, now.passwordHash, address, displayAddress);
       if (answer.kind === "wait") {
         const seconds = Math.ceil(answer.ms / 1_000);
         reply.header("retry-after", seconds);
@@ -67,7 +67,7 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
       }
       if (answer.kind === "wrong") throw new Refused(401, "this password is wrong", { password: true });
     }
-    slowDown.know(address);
+    throttle.markKnown(address);
     const { secret, expiresMs } = await access.newSession(link !== null ? "link" : "password");
     reply.header("set-cookie", sessionCookie(cookieName(request.raw), secret, isSecure(now)));
     return { expiresMs };
@@ -77,7 +77,7 @@ export function serveSession(app: FastifyInstance, options: SessionOptions): voi
     const name = cookieName(request.raw);
     reply.header("set-cookie", sessionCookie(name, null, isSecure(settings())));
     for (const secret of cookiesOf(request.headers.cookie, name))
-      await stored(
+      await orUnavailable(
         access.endSession(secret),
         "you are logged out, but the session would be valid again after a restart",
         "perpwatch page logout removes it",
@@ -99,7 +99,10 @@ const tokenWish = z.strictObject({
 
 export interface OwnersOptions {
   readonly access: Access;
-  /** Makes a one-time link, or says where the page is when it needs no login (it never expires); null: there is no page. */
+  /**
+   * Creates a one-time link, or returns the page's URL if it needs no login (it does not expire); null: there is no
+   * page.
+   */
   readonly link: () => { readonly url: string; readonly expiresMs: number | null } | null;
 }
 
@@ -116,7 +119,7 @@ export function serveAccess(app: FastifyInstance, { access, link }: OwnersOption
   });
 
   app.post("/api/v1/access/sessions/end", async () => ({
-    ended: await stored(
+    ended: await orUnavailable(
       access.endSessions(),
       "all sessions have ended, but would be valid again after a restart",
     ),
@@ -126,7 +129,7 @@ export function serveAccess(app: FastifyInstance, { access, link }: OwnersOption
 
   app.post("/api/v1/access/tokens", async (request) => {
     const { name, rights, forMs } = parse(tokenWish, request.body, "body");
-    const made = await stored(
+    const made = await orUnavailable(
       access.newToken(name, rights ?? "read", forMs ?? null),
       "the token was not made",
     );
@@ -142,7 +145,7 @@ export function serveAccess(app: FastifyInstance, { access, link }: OwnersOption
 
   app.post<{ Params: { name: string } }>("/api/v1/access/tokens/:name/revoke", async (request) => {
     const { name } = parse(z.strictObject({ name: tokenName }), request.params, "path");
-    const revoking = stored(
+    const revoking = orUnavailable(
       access.revokeToken(name),
       "the token is valid no more, but would be again after a restart",
     );
@@ -151,10 +154,10 @@ export function serveAccess(app: FastifyInstance, { access, link }: OwnersOption
   });
 }
 
-/** @throws {Refused} when the database does not take it now */
-function stored<T>(writing: Promise<T>, what: string, next = "run this again"): Promise<T> {
+/** @throws {Refused} if the database cannot be written now */
+function orUnavailable<T>(writing: Promise<T>, what: string, next = "run this again"): Promise<T> {
   return writing.catch((error: unknown) => {
     if (!(error instanceof CommitFailed)) throw error;
-    throw new Refused(503, `${what}: ${error.message}; ${next} when that is mended`);
+    throw new Refused(503, `${what}: ${error.message}; ${next} when that is fixed`);
   });
 }

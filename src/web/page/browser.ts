@@ -1,6 +1,6 @@
-/** As much of a browser as the page uses. */
+/** The part of the browser's interfaces that the page uses. */
 
-/** As much of a node as is used here. */
+/** The used part of a DOM node. */
 export interface PageNode {
   readonly nodeType: number;
   nodeValue: string | null;
@@ -20,7 +20,7 @@ export interface PageElement extends PageNode {
   getAttribute(name: string): string | null;
   setAttribute(name: string, value: string): void;
   removeAttribute(name: string): void;
-  /** Present on fields alone. */
+  /** Present on input fields only. */
   readonly value?: string;
 }
 
@@ -35,7 +35,7 @@ export interface Reply {
   json(): Promise<unknown>;
 }
 
-/** As much of the browser as is used here: its window. */
+/** The used part of the browser's window. */
 export interface Browser {
   readonly document: {
     readonly hidden: boolean;

@@ -1,6 +1,6 @@
 /**
- * The daemon's own state: outbox, schedules, and what else keeps it going. This function is sent to the browser as it stands, so nothing outside its
- * braces may be named in it, types aside.
+ * The daemon's state: outbox, schedules, and internals. The function is sent to the browser as source text, so its body
+ * may not refer to anything outside of it, except types.
  */
 import type { Format, Safe } from "./format.ts";
 import type { Answer, Connection, Parts } from "./parts.ts";
@@ -31,7 +31,7 @@ export function createDaemonView(format: Format, parts: Parts) {
 
   type Schedule = Answer["schedules"][number];
 
-  /** One line a source, as late as its latest wallet. */
+  /** One line per source, with the delay of its latest wallet. */
   function schedules(status: Answer, { nowMs }: Connection): Safe {
     const bySource = new Map<string, Schedule[]>();
     for (const schedule of status.schedules) {
@@ -90,7 +90,7 @@ export function createDaemonView(format: Format, parts: Parts) {
   const fact = (label: string, text: string, note = "", tone = "") =>
     html`<div class="${tone}"><dt>${label}</dt><dd>${text}${when(note !== "", () => html`<small>${note}</small>`)}</dd></div>`;
 
-  /** The exchange's state. The last report does not count while it cannot be asked. */
+  /** The exchange's state. During an outage the last report is shown as last known only. */
   function exchange({ watch, outage, requests }: Answer, nowMs: number): Safe {
     const { active, gated, withdrawalsAvailable } = watch.exchange;
     const known = [

@@ -1,6 +1,6 @@
 /**
- * Text for people, in the page. This function is sent to the browser as it stands, so nothing outside its braces may be
- * named in it, types aside.
+ * Formats values for the page. The function is sent to the browser as source text, so its body may not refer to
+ * anything outside of it, except types.
  */
 import type { Escaper } from "../../domain/escape.ts";
 import type { WireNumber } from "../wire.ts";
@@ -20,7 +20,7 @@ export function formatters({ escapedLines }: Escaper) {
 
   type Part = string | number | null | Safe | readonly Safe[];
 
-  /** A template whose parts are escaped, unless they came from this very function. */
+  /** A template tag that escapes its values, unless it created them itself. */
   function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Safe {
     let out = texts[0]!;
     parts.forEach((part, at) => {
@@ -36,7 +36,7 @@ export function formatters({ escapedLines }: Escaper) {
     return escapedLines(String(part)).replace(/[&<>"']/g, (letter) => entities[letter]!);
   }
 
-  /** As it came over the wire; null where it is not known. */
+  /** Parses a number of the JSON API; null if it is not known. */
   function numeric(value: WireNumber | null | undefined): number | null {
     if (value === null || value === undefined) return null;
     const number = Number(value);
@@ -58,7 +58,7 @@ export function formatters({ escapedLines }: Escaper) {
     return write(value);
   }
 
-  /** Less rounds to no cent, and has no sign. */
+  /** Smaller amounts round to zero and have no sign. */
   const leastUsd = 0.005;
   const usd = (value: number | null) =>
     finite(value, (known) => {
@@ -71,14 +71,14 @@ export function formatters({ escapedLines }: Escaper) {
   const signedUsd = (value: number | null) =>
     value !== null && value >= leastUsd ? `+${usd(value)}` : usd(value);
 
-  /** Six significant digits, which is what prices of all sizes need. */
+  /** Six significant digits suit prices of all sizes. */
   const price = (value: number | null) =>
     finite(value, (known) => minus(known.toLocaleString("en-US", { maximumSignificantDigits: 6 })));
 
   const amount = (value: number | null) =>
     finite(value, (known) => minus(known.toLocaleString("en-US", { maximumSignificantDigits: 7 })));
 
-  /** People read of a larger ratio only that it is larger. */
+  /** Larger ratios are shown as "over" this. */
   const maxRatio = 100;
   const bounded = (value: number | null, write: (value: number) => string) => {
     if (value === null || Math.abs(value) <= maxRatio) return finite(value, write);
@@ -105,7 +105,7 @@ export function formatters({ escapedLines }: Escaper) {
 
   const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
 
-  /** A length of time, ms. Tenths matter below ten seconds, seconds no more above an hour. */
+  /** A duration, ms. Tenths are shown below ten seconds, seconds below an hour. */
   const span = (ms: number | null): string => {
     if (ms === null) return dash;
     const seconds = Math.max(0, ms) / 1_000;
@@ -116,7 +116,7 @@ export function formatters({ escapedLines }: Escaper) {
     return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds / 3_600) % 24)} h`;
   };
 
-  /** A time of day here; with the date when it was not today. */
+  /** The local time of day; with the date if it was not today. */
   const clock = (ms: number, nowMs: number) => {
     const at = new Date(ms);
     const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
@@ -126,7 +126,7 @@ export function formatters({ escapedLines }: Escaper) {
 
   const plural = (many: number, one: string, more = `${one}s`) => `${count(many)} ${many === 1 ? one : more}`;
 
-  /** A word of a fixed list as people write it: `at risk` for `atRisk`. */
+  /** A camel-case word as separate words: `at risk` for `atRisk`. */
   const words = (word: string) =>
     word.replace(/([a-z0-9])([A-Z])/g, (_, before, letter) => `${before} ${letter.toLowerCase()}`);
 

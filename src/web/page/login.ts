@@ -1,18 +1,18 @@
 /**
- * The view of a browser that is not logged in, and logging in and out. This function is sent to the browser as it stands, so
- * nothing outside its braces may be named in it, types aside.
+ * The login view, and logging in and out. The function is sent to the browser as source text, so its body may not refer
+ * to anything outside of it, except types.
  */
 import type { Browser, Reply } from "./browser.ts";
 
 export type Login = ReturnType<typeof createLogin>;
 
-/** @param changed called when the browser was logged in or out, or there is something else to show */
+/** @param changed called after a login or logout, or when the view has changed */
 export function createLogin(browser: Browser, changed: () => void) {
-  /** Null: nothing says that a login is needed. */
-  let locked: { readonly password: boolean; readonly told: string } | null = null;
+  /** Null: no login is needed as far as known. */
+  let locked: { readonly password: boolean; readonly message: string } | null = null;
   let isBusy = false;
-  /** A link that was opened while something else was sent. */
-  let next: string | null = null;
+  /** A link that was opened while a request was running. */
+  let pendingLink: string | null = null;
   const entities: Record<string, string> = {
     "&": "&amp;",
     "<": "&lt;",
@@ -40,15 +40,15 @@ export function createLogin(browser: Browser, changed: () => void) {
       if (reply.ok) locked = null;
       else {
         const { error, password: hasPassword = password } = (await reply.json()) as Refusal;
-        locked = { password: hasPassword, told: error ?? `The daemon answered ${reply.status}` };
+        locked = { password: hasPassword, message: error ?? `The daemon answered ${reply.status}` };
       }
     } catch {
-      locked = { password, told: "The daemon cannot be reached. Try again." };
+      locked = { password, message: "The daemon cannot be reached. Try again." };
     } finally {
       isBusy = false;
     }
-    const link = next;
-    next = null;
+    const link = pendingLink;
+    pendingLink = null;
     if (link !== null) return send("POST", { headers: { "perpwatch-link": link } });
     changed();
   }
@@ -58,19 +58,22 @@ export function createLogin(browser: Browser, changed: () => void) {
     readonly password?: boolean;
   }
 
-  /** Takes the secret of a one-time link out of the address, so that neither history nor bookmarks keep it, and uses it. */
+  /**
+   * Uses the one-time link in the address, and removes its secret from the address, so that neither history nor
+   * bookmarks keep it.
+   */
   function followLink(): Promise<void> | null {
     const [, link] = /^#login=(.+)$/.exec(browser.location.hash) ?? [];
     if (link === undefined) return null;
     browser.history.replaceState(null, "", browser.location.pathname);
-    if (isBusy) next = link;
+    if (isBusy) pendingLink = link;
     return send("POST", { headers: { "perpwatch-link": link } });
   }
 
-  /** Takes an answer that refused for want of a login. */
+  /** Handles an answer that requires a login. */
   async function refused(reply: Reply): Promise<void> {
     const { password = false } = (await reply.json()) as Refusal;
-    locked = { password, told: locked?.told ?? "" };
+    locked = { password, message: locked?.message ?? "" };
   }
 
   function accepted(): void {
@@ -79,11 +82,11 @@ export function createLogin(browser: Browser, changed: () => void) {
 
   function html(): string {
     if (locked === null) return "";
-    const told = locked.told.replace(/[&<>"']/g, (letter) => entities[letter]!);
+    const message = locked.message.replace(/[&<>"']/g, (letter) => entities[letter]!);
     const form = locked.password
       ? '<form><label for="password">Or log in by password</label><div><input id="password" type="password" autocomplete="current-password" maxlength="1024" required=""/><button>Log in</button></div></form>'
       : "";
-    return `<section class="card login"><h2>Log in</h2><p>This page needs a login. Where the daemon runs, type</p><p><code>perpwatch page</code></p><p>and open the link that it prints in this browser. The link works once, within 10 minutes.</p>${form}${told === "" ? "" : `<p class="bad" role="alert">${told}</p>`}</section>`;
+    return `<section class="card login"><h2>Log in</h2><p>This page needs a login. Where the daemon runs, type</p><p><code>perpwatch page</code></p><p>and open the link that it prints in this browser. The link works once, within 10 minutes.</p>${form}${message === "" ? "" : `<p class="bad" role="alert">${message}</p>`}</section>`;
   }
 
   browser.document.addEventListener("submit", (event) => {

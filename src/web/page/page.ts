@@ -1,6 +1,6 @@
 /**
- * The page as one document that asks nothing of any other host. Its policy names the two inline texts by their hashes;
- * nothing else runs or styles, whatever a symbol, a label or an error message may contain.
+ * The page as one document without external resources. Its policy names the two inline texts by their hashes, so no
+ * other script or style runs, whatever a symbol, a label or an error message contains.
  */
 import type { FastifyInstance } from "fastify";
 import { createEscaper } from "../../domain/escape.ts";
@@ -19,23 +19,23 @@ export interface Page {
 }
 
 /**
- * The functions are sent as they stand here (as the types were stripped from them): each is complete in itself and
- * handed what it needs, which a test holds by running this text where nothing else exists.
+ * The page's script. The functions are included as their source text (with the types stripped): each is self-contained
+ * and receives what it needs. A test runs this text without anything else.
  */
 export const script = `"use strict";
 (() => {
   const format = (${formatters})((${createEscaper})());
   const parts = (${createParts})(format);
   const wallets = (${createWalletsView})(format, parts);
-  const house = (${createDaemonView})(format, parts);
-  (${runPage})(globalThis, (${createView})(format, parts, wallets, house), ${createLogin});
+  const daemonView = (${createDaemonView})(format, parts);
+  (${runPage})(globalThis, (${createView})(format, parts, wallets, daemonView), ${createLogin});
 })();`;
 
-/** A price line that falls toward its limit. */
+/** A price line that falls towards a limit. */
 const icon =
   '<svg xmlns="SVG" viewBox="0 0 18 18"><rect width="18" height="18" rx="4" fill="#1b2230"/><path d="M3 5l3.5 2.5L9 6l3 5 3 .5" fill="none" stroke="#fff" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round"/><path d="M3 14.5h12" stroke="#f2737f" stroke-width="1.5" stroke-dasharray="2 2"/></svg>'.replace(
     "SVG",
-    // The name of SVG's vocabulary; nothing is ever fetched from there.
+    // The SVG namespace; nothing is fetched from there.
     "http://www.w3.org/2000/svg",
   );
 
@@ -89,7 +89,7 @@ export async function buildPage(): Promise<Page> {
   return { html: markup(style, script), policy };
 }
 
-/** Nothing of the daemon is in the document; what it shows it asks for. */
+/** The document contains no data; the script requests it. */
 const open = { config: { access: "open" } } as const;
 
 export function servePage(app: FastifyInstance, page: Page): void {

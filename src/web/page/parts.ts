@@ -1,6 +1,6 @@
 /**
- * The parts that several sections of the page share, and where they draw the lines. This function is sent to the browser as
- * it stands, so nothing outside its braces may be named in it, types aside.
+ * Parts shared by sections of the page, with their thresholds. The function is sent to the browser as source text, so
+ * its body may not refer to anything outside of it, except types.
  */
 import type { StatusAnswer } from "../api.ts";
 import type { Wire } from "../wire.ts";
@@ -13,13 +13,13 @@ export type Position = Account["positions"][number];
 export type Tone = "ok" | "warning" | "critical" | "quiet";
 export type Parts = ReturnType<typeof createParts>;
 
-/** The result of the last requests to the daemon. */
+/** State of the connection to the daemon. */
 export interface Connection {
-  /** The time at the daemon now, ms, reckoned on from its last answer. */
+  /** The daemon's current time, ms, extrapolated from its last answer. */
   readonly nowMs: number;
-  /** Since its last answer, ms. */
+  /** Time since its last answer, ms. */
   readonly silentMs: number;
-  /** Null while it answers; else what happened when it was asked last. */
+  /** Null while it answers; else the last failure. */
   readonly failure: string | null;
 }
 
@@ -36,7 +36,7 @@ export function createParts(format: Format) {
   const more = (left: number, what: string) =>
     when(left > 0, () => html`<p class="more">and ${plural(left, what)} more, less urgent</p>`);
 
-  /** A bar that is full at 1. An SVG, since the page allows no style attributes. */
+  /** A bar that is full at 1. An SVG, because the page's policy permits no style attributes. */
   const bar = (tone: Tone, share: number, label: string) => {
     const width = Math.round(Math.min(1, Math.max(0, share)) * 1_000) / 10;
     return html`<svg class="bar ${tone}" role="img" aria-label="${label}"><rect class="track" width="100%" height="100%" rx="3"/><rect class="fill" width="${width}%" height="100%" rx="3"/></svg>`;
@@ -49,7 +49,7 @@ export function createParts(format: Format) {
   const ratioTone = (ratio: number | null): Tone =>
     ratio === null ? "quiet" : ratio >= 0.8 ? "critical" : ratio >= 0.5 ? "warning" : "ok";
 
-  /** Trader state older than three of its intervals, and ten seconds, is old. */
+  /** Trader state is old if its age exceeds three intervals and ten seconds. */
   function staleness(status: Answer, connection: Connection) {
     const every = new Map<string, number>();
     for (const schedule of status.schedules)
@@ -62,7 +62,7 @@ export function createParts(format: Format) {
     };
   }
 
-  /** Figures whose oldest input is older than three of its intervals, and ten seconds, are old. */
+  /** Figures are old if the age of their oldest input exceeds three intervals and ten seconds. */
   function ages(status: Answer, connection: Connection) {
     const every = new Map<string | null, number>();
     for (const { source, wallet, everyMs } of status.schedules)
@@ -75,7 +75,7 @@ export function createParts(format: Format) {
     };
   }
 
-  /** The reason why the notifications of a wallet that is signed in are refused; empty while they are not. */
+  /** The reason why the notifications of a signed-in wallet are refused; empty if they are not. */
   function refusedInbox(status: Answer, wallet: Wallet): string {
     const inbox = status.schedules.find(
       (one) => one.source === "notifications" && one.wallet === wallet.name,
@@ -84,7 +84,7 @@ export function createParts(format: Format) {
     return failure?.reason === "refused" ? failure.detail.replace(/^\w+: /, "") : "";
   }
 
-  /** Without the NaN that two infinities would leave. */
+  /** Compares numbers; a difference of two infinities would be NaN. */
   function compare(a: number, b: number): number {
     return a === b ? 0 : a < b ? -1 : 1;
   }

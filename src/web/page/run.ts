@@ -1,7 +1,7 @@
 /**
- * The page's script in the browser: asks for the status every 2 s, draws it every second (ages go on growing when the daemon
- * is silent), and changes only what differs, so that selected text, focus and scroll survive. This function is sent to the
- * browser as it stands, so nothing outside its braces may be named in it, types aside.
+ * The page's main script: requests the status every 2 s, redraws every second (ages grow even if the daemon is silent),
+ * and patches only differences, so that selection, focus and scroll position are kept. The function is sent to the
+ * browser as source text, so its body may not refer to anything outside of it, except types.
  */
 import type { Browser, PageElement, PageNode } from "./browser.ts";
 import type { Login } from "./login.ts";
@@ -23,19 +23,19 @@ export function runPage(browser: Browser, draw: Draw, createLogin: LoginOf): voi
   const drawn = new Map<string, string>();
   let answer: { readonly status: Answer; readonly atMs: number } | null = null;
   let failure: string | null = null;
-  let asking = false;
-  /** Null: not asked yet. */
+  let requesting = false;
+  /** Null: not known yet. */
   let hasSession: boolean | null = null;
   let ticks = 0;
   const login = createLogin(browser, () => {
     hasSession = null;
-    show();
-    void ask();
+    redraw();
+    void requestStatus();
   });
 
-  async function ask(): Promise<void> {
-    if (asking || document.hidden) return;
-    asking = true;
+  async function requestStatus(): Promise<void> {
+    if (requesting || document.hidden) return;
+    requesting = true;
     try {
       const signal = browser.AbortSignal.timeout(5_000);
       const reply = await browser.fetch("/api/v1/status", { signal, cache: "no-store" });
@@ -49,35 +49,35 @@ export function runPage(browser: Browser, draw: Draw, createLogin: LoginOf): voi
       answer = { status, atMs: browser.performance.now() };
       failure = null;
       login.accepted();
-      if (hasSession === null) void learnSession();
+      if (hasSession === null) void requestSession();
     } catch (error) {
-      failure = reason(error);
+      failure = failureText(error);
     } finally {
-      asking = false;
-      show();
+      requesting = false;
+      redraw();
     }
   }
 
-  /** Asks if there is a session to log out of. */
-  async function learnSession(): Promise<void> {
+  /** Finds out if there is a session to log out of. */
+  async function requestSession(): Promise<void> {
     try {
       const signal = browser.AbortSignal.timeout(5_000);
       const reply = await browser.fetch("/api/v1/session", { signal, cache: "no-store" });
       if (!reply.ok) return;
       hasSession = ((await reply.json()) as { readonly by?: string }).by === "session";
-      show();
+      redraw();
     } catch {
       // Asked again with the next status.
     }
   }
 
-  function reason(error: unknown): string {
+  function failureText(error: unknown): string {
     if (!(error instanceof Error)) return "It cannot be reached";
     if (error.name === "TimeoutError") return "It did not answer within 5 seconds";
     return error.name === "TypeError" ? "It cannot be reached" : error.message;
   }
 
-  function show(): void {
+  function redraw(): void {
     if (document.hidden) return;
     document.body.classList.toggle("locked", login.isLocked());
     document.body.classList.toggle("session", !login.isLocked() && hasSession === true);
@@ -85,14 +85,14 @@ export function runPage(browser: Browser, draw: Draw, createLogin: LoginOf): voi
       lock();
       return;
     }
-    place("login", "");
+    setContent("login", "");
     if (answer === null) {
       document.body.classList.toggle("gone", failure !== null);
-      if (failure !== null) place("banner", waiting(failure));
+      if (failure !== null) setContent("banner", waiting(failure));
       return;
     }
     const silentMs = browser.performance.now() - answer.atMs;
-    // A tab that was asleep has an old answer and no failure: old is what it is.
+    // A tab that was suspended has an old answer and no failure.
     const connection = {
       nowMs: Number(answer.status.nowMs) + silentMs,
       silentMs,
@@ -102,30 +102,30 @@ export function runPage(browser: Browser, draw: Draw, createLogin: LoginOf): voi
     document.body.classList.toggle("gone", gone);
     document.body.classList.toggle("loading", false);
     if (document.title !== title) document.title = title;
-    for (const [id, { html }] of Object.entries(places)) place(id, html);
+    for (const [id, { html }] of Object.entries(places)) setContent(id, html);
   }
 
-  /** Leaves nothing of the daemon in the document. */
+  /** Removes all data of the daemon from the document. */
   function lock(): void {
     document.body.classList.toggle("gone", false);
     document.body.classList.toggle("loading", true);
     document.title = "perpwatch · log in";
-    for (const id of drawn.keys()) if (id !== "login") place(id, "");
-    place("login", login.html());
+    for (const id of drawn.keys()) if (id !== "login") setContent(id, "");
+    setContent("login", login.html());
   }
 
   function waiting(why: string): string {
-    // Only texts of ours come here, none of them with markup.
+    // Only our own texts are passed here; they contain no markup.
     return `<div class="banner critical" role="alert"><strong>No answer from the daemon</strong><span>${why}. Trying again every 2 seconds.</span></div>`;
   }
 
-  function place(id: string, html: string): void {
-    const there = document.getElementById(id);
-    if (!there || drawn.get(id) === html) return;
+  function setContent(id: string, html: string): void {
+    const target = document.getElementById(id);
+    if (!target || drawn.get(id) === html) return;
     drawn.set(id, html);
     const template = document.createElement("template");
     template.innerHTML = html;
-    if (template.content) patchChildren(there, template.content);
+    if (template.content) patchChildren(target, template.content);
   }
 
   const isElement = (node: PageNode): node is PageElement => node.nodeType === 1;
@@ -135,43 +135,43 @@ export function runPage(browser: Browser, draw: Draw, createLogin: LoginOf): voi
     keyOf(a) === keyOf(b) &&
     (!isElement(a) || !isElement(b) || a.tagName === b.tagName);
 
-  /** Makes the children of `there` like those of `wanted`, moving what has a key and keeping what fits. */
-  function patchChildren(there: PageNode, wanted: PageNode): void {
+  /** Makes the children of `there` equal to those of `wanted`: keyed nodes are moved, matching nodes are kept. */
+  function patchChildren(target: PageNode, source: PageNode): void {
     const keyed = new Map<string, PageNode>();
-    for (const child of Array.from(there.childNodes)) {
+    for (const child of Array.from(target.childNodes)) {
       const key = keyOf(child);
       if (key !== null) keyed.set(key, child);
     }
-    const news = Array.from(wanted.childNodes);
+    const news = Array.from(source.childNodes);
     news.forEach((fresh, at) => {
-      const here = there.childNodes[at] ?? null;
+      const here = target.childNodes[at] ?? null;
       const key = keyOf(fresh);
-      const mate = key === null ? here : (keyed.get(key) ?? null);
-      if (mate && sameKind(mate, fresh)) {
-        if (mate !== here) there.insertBefore(mate, here);
-        patch(mate, fresh);
-      } else there.insertBefore(fresh, here);
+      const match = key === null ? here : (keyed.get(key) ?? null);
+      if (match && sameKind(match, fresh)) {
+        if (match !== here) target.insertBefore(match, here);
+        patch(match, fresh);
+      } else target.insertBefore(fresh, here);
     });
-    while (there.childNodes.length > news.length) there.removeChild(there.childNodes[news.length]!);
+    while (target.childNodes.length > news.length) target.removeChild(target.childNodes[news.length]!);
   }
 
-  function patch(there: PageNode, wanted: PageNode): void {
-    if (!isElement(there) || !isElement(wanted)) {
-      if (there.nodeValue !== wanted.nodeValue) there.nodeValue = wanted.nodeValue;
+  function patch(target: PageNode, source: PageNode): void {
+    if (!isElement(target) || !isElement(source)) {
+      if (target.nodeValue !== source.nodeValue) target.nodeValue = source.nodeValue;
       return;
     }
-    for (const { name, value } of Array.from(wanted.attributes))
-      if (there.getAttribute(name) !== value) there.setAttribute(name, value);
-    for (const { name } of Array.from(there.attributes))
-      if (wanted.getAttribute(name) === null) there.removeAttribute(name);
-    patchChildren(there, wanted);
+    for (const { name, value } of Array.from(source.attributes))
+      if (target.getAttribute(name) !== value) target.setAttribute(name, value);
+    for (const { name } of Array.from(target.attributes))
+      if (source.getAttribute(name) === null) target.removeAttribute(name);
+    patchChildren(target, source);
   }
 
-  document.addEventListener("visibilitychange", () => void ask());
+  document.addEventListener("visibilitychange", () => void requestStatus());
   browser.setInterval(() => {
     // Another tab may have logged in.
-    if (!login.isLocked() || ++ticks % 5 === 0) void ask();
+    if (!login.isLocked() || ++ticks % 5 === 0) void requestStatus();
   }, 2_000);
-  browser.setInterval(show, 1_000);
-  if (login.followLink() === null) void ask();
+  browser.setInterval(redraw, 1_000);
+  if (login.followLink() === null) void requestStatus();
 }

@@ -1,20 +1,20 @@
-/** The style of the page. Calm by default: colour appears where something deserves a look. */
+/** The page's style sheet. Colour is used only where attention is needed. */
 export const style = `
 :root {
   color-scheme: light dark;
-  --ground: #f4f5f7; --card: #ffffff; --ink: #1b2230; --soft: #5b6678; --line: #e3e6eb; --track: #e9ecf1;
+  --background: #f4f5f7; --card: #ffffff; --ink: #1b2230; --soft: #5b6678; --line: #e3e6eb; --track: #e9ecf1;
   --ok: #3d8b6e; --warning: #a76a0a; --critical: #c0303f; --info: #3f6fb0;
   --warning-wash: #fdf5e4; --critical-wash: #fdeeee; --fill-ok: #8fb8a8; --fill-warning: #dba13c; --fill-critical: #d6505d;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --ground: #0f1319; --card: #171c24; --ink: #e4e8ef; --soft: #929db0; --line: #262d38; --track: #262d38;
+    --background: #0f1319; --card: #171c24; --ink: #e4e8ef; --soft: #929db0; --line: #262d38; --track: #262d38;
     --ok: #69b898; --warning: #e3ad4e; --critical: #f2737f; --info: #7fabe6;
     --warning-wash: #2a2317; --critical-wash: #2d1a1e; --fill-ok: #447a66; --fill-warning: #c28a2c; --fill-critical: #d6505d;
   }
 }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; font-variant-numeric: tabular-nums; }
+body { margin: 0; background: var(--background); color: var(--ink); font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; font-variant-numeric: tabular-nums; }
 main, header, footer { max-width: 1180px; margin: 0 auto; padding: 0 20px; }
 h1, h2, h3, h4, p, ul, dl, dd { margin: 0; padding: 0; }
 ul { list-style: none; }

@@ -1,8 +1,8 @@
 /**
- * From a status to what the page shows, as text of HTML by the id of its place. Pure: the times come in. This function is
- * sent to the browser as it stands, so nothing outside its braces may be named in it, types aside.
+ * Renders a status to HTML, by the id of the element. Pure: times are passed in. The function is sent to the browser as
+ * source text, so its body may not refer to anything outside of it, except types.
  *
- * What is worst stands first everywhere, and long lists end with a line that says how much was left out.
+ * The most urgent entries come first, and long lists end with the number of omitted ones.
  */
 
 import type { DaemonView } from "./daemon-view.ts";
@@ -10,7 +10,7 @@ import type { Format, Safe } from "./format.ts";
 import type { Answer, Connection, Parts } from "./parts.ts";
 import type { WalletsView } from "./wallets.ts";
 
-export function createView(format: Format, parts: Parts, wallets: WalletsView, house: DaemonView) {
+export function createView(format: Format, parts: Parts, wallets: WalletsView, daemonView: DaemonView) {
   const { html, numeric, amount, percent, count, span, clock, plural } = format;
   const {
     rankOf,
@@ -32,7 +32,7 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
       return html`<div class="banner critical" role="alert"><strong>No answer from the daemon for ${span(silentMs)}</strong><span>${failure}. Below is what was known at ${clock(nowMs - silentMs, nowMs)}; it may be different now.</span></div>`;
     const tickMs = nowMs - (numeric(status.watch.atMs) ?? nowMs);
     if (status.state !== "starting" && tickMs > 10_000)
-      return html`<div class="banner critical" role="alert"><strong>No rule has been judged for ${span(tickMs)}</strong><span>The daemon answers, but its watch stands still. Its log says why.</span></div>`;
+      return html`<div class="banner critical" role="alert"><strong>No rule has been judged for ${span(tickMs)}</strong><span>The daemon answers, but judges no rules. Its log states the reason.</span></div>`;
     if (status.state === "degraded")
       return html`<div class="banner warning" role="alert"><strong>The database takes nothing</strong><span>Critical alerts still leave, from memory. ${plural(numeric(status.database.waitingCommits) ?? 0, "commit")} wait; notifications are not acknowledged meanwhile.</span></div>`;
     if (status.outage !== null) {
@@ -73,7 +73,7 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
       );
     const worst = firing.reduce((most, alert) => Math.max(most, rankOf(alert.severity)), -1);
     const waiting = status.channels.reduce((sum, channel) => sum + (numeric(channel.waiting) ?? 0), 0);
-    // A message on its way is no news; one that stays is.
+    // A message being delivered is normal; one that waits longer is not.
     const stuck = status.channels.some((channel) => (numeric(channel.oldestWaitingMs) ?? 0) > 10_000);
     const broken = status.channels.filter((channel) => !channel.working).length;
     const tile = (tone: string, label: string, value: string, note: string) =>
@@ -163,7 +163,7 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
     )}`;
   }
 
-  /** @returns HTML by the id of its place, the title of the window, and whether what is shown can be relied on */
+  /** @returns HTML by element id, the window's title, and `gone`: the data may be outdated */
   return (status: Answer, connection: Connection) => {
     const gone = connection.failure !== null;
     const { firing } = status.watch;
@@ -174,9 +174,9 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
       summary: summary(status, connection),
       alerts: alerts(status, connection),
       wallets: wallets(status, connection),
-      channels: house.channels(status),
-      schedules: house.schedules(status, connection),
-      daemon: house.daemon(status, connection),
+      channels: daemonView.channels(status),
+      schedules: daemonView.schedules(status, connection),
+      daemon: daemonView.daemon(status, connection),
       version: html`perpwatch ${status.version} · read-only`,
     };
     const mark = gone

@@ -1,6 +1,6 @@
 /**
- * Wallets, their trader accounts and positions: what is old first, then what is tightest. This function is sent to the browser as it stands, so nothing outside its
- * braces may be named in it, types aside.
+ * Wallets, their trader accounts and positions: those with old data first, then by margin ratio. The function is sent
+ * to the browser as source text, so its body may not refer to anything outside of it, except types.
  */
 import type { Format, Safe } from "./format.ts";
 import type { Account, Answer, Connection, Parts, Position, Wallet } from "./parts.ts";
@@ -25,7 +25,7 @@ export function createWalletsView(format: Format, parts: Parts) {
     maxWallets,
   } = parts;
 
-  /** The age of figures with two inputs: state and mark. */
+  /** The age of figures that depend on state and mark price. */
   type AgeOf = ReturnType<typeof ages>;
 
   const oldNote = ({ ageMs, old }: ReturnType<AgeOf>) =>

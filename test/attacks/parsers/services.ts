@@ -1,22 +1,22 @@
 /** Services that tell people: their answers, what is pressed and typed there, and their words. */
 import { readPress } from "../../../src/channels/buttons.ts";
+import { findMessage } from "../../../src/channels/discord/find-message.ts";
 import { readInteraction } from "../../../src/channels/discord/interaction.ts";
-import { lookFor } from "../../../src/channels/discord/look.ts";
+import { parseReceipt } from "../../../src/channels/discord/message-location.ts";
 import { permissionsIn } from "../../../src/channels/discord/permissions.ts";
-import { placeOf } from "../../../src/channels/discord/place.ts";
 import { RateLimited, RateMemory } from "../../../src/channels/discord/rate-memory.ts";
 import { mailFailure, mailFix } from "../../../src/channels/email/failures.ts";
 import { verdict as ofPagerduty } from "../../../src/channels/pagerduty/verdict.ts";
-import { type Answer, Poster, parsed } from "../../../src/channels/post.ts";
+import { type Answer, Poster, tryParseJson } from "../../../src/channels/post.ts";
 import {
-  byOf,
+  acknowledgerOf,
   verdict as ofPushover,
-  saidIn as pushoverSaid,
+  replyIn as pushoverReply,
 } from "../../../src/channels/pushover/verdict.ts";
 import { readFrame, readPresses } from "../../../src/channels/slack/frames.ts";
 import { judge } from "../../../src/channels/slack/verdict.ts";
 import { readUpdate } from "../../../src/channels/telegram/update.ts";
-import { verdict as ofTelegram, saidIn } from "../../../src/channels/telegram/verdict.ts";
+import { verdict as ofTelegram, replyIn } from "../../../src/channels/telegram/verdict.ts";
 import { clean, forDiscord, forHtml, safeLink, withoutSecrets } from "../../../src/channels/text.ts";
 import { parseJson } from "../../../src/contract/json.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
@@ -83,7 +83,7 @@ export const parsers: Parsers = {
     ]),
     run: (input: string) => {
       const answer = answerOf(input);
-      return isTaken(ofTelegram(answer, saidIn(answer), poster));
+      return isTaken(ofTelegram(answer, replyIn(answer), poster));
     },
   },
   "updates of Telegram": {
@@ -99,7 +99,7 @@ export const parsers: Parsers = {
       ],
       1_048_576,
     ),
-    run: (input: string) => readUpdate(parsed(input)) !== null,
+    run: (input: string) => readUpdate(tryParseJson(input)) !== null,
   },
   "answers of Pushover": {
     takesAll: true,
@@ -110,7 +110,7 @@ export const parsers: Parsers = {
     ]),
     run: (input: string) => {
       const answer = answerOf(input);
-      byOf(pushoverSaid(answer) as object);
+      acknowledgerOf(pushoverReply(answer) as object);
       return isTaken(ofPushover(answer, poster));
     },
   },
@@ -157,7 +157,7 @@ export const parsers: Parsers = {
         if (!(error instanceof RateLimited)) throw error;
         if (!(error.afterMs <= 86_400_000)) throw new TypeError(`Discord wants ${error.afterMs} ms`);
       }
-      placeOf(input);
+      parseReceipt(input);
       return true;
     },
   },
@@ -165,8 +165,8 @@ export const parsers: Parsers = {
     takesAll: true,
     input: json([[message], [message, { ...message, author: null }], []]),
     run: async (input: string) => {
-      const after = async () => ({ kind: "ok", data: parsed(input) }) as const;
-      const found = await lookFor(
+      const after = async () => ({ kind: "ok", data: tryParseJson(input) }) as const;
+      const found = await findMessage(
         { id: "12ab", sealedAtMs: 1_791_212_430_000 } as never,
         null,
         { after } as never,
@@ -182,7 +182,7 @@ export const parsers: Parsers = {
       { guild, overwrites: [] },
     ]),
     run: (input: string) => {
-      const said = parsed(input) as { guild?: never; overwrites?: never } | undefined;
+      const said = tryParseJson(input) as { guild?: never; overwrites?: never } | undefined;
       return (
         permissionsIn(said?.guild ?? (guild as never), said?.overwrites ?? [], { id: "4", roles: ["5"] }) >=
         0n

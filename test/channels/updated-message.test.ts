@@ -1,7 +1,7 @@
-/** The first message of an incident as it stands after what was told since. */
+/** The first message of an incident with later updates. */
 import { expect, test } from "vitest";
-import { asTold } from "../../src/channels/as-told.ts";
 import { render } from "../../src/channels/message.ts";
+import { withUpdates } from "../../src/channels/updated-message.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { atMs, change, message } from "./messages.ts";
 
@@ -21,8 +21,8 @@ const nowOf = (sent: Parameters<typeof render>[0]) =>
 test("amounts of long before the newest of an edited message are left out", () => {
   const sent = message([of(1, 0)], { content: { incident } });
   const soon = message([of(2, 30_000)], { content: { incident } });
-  expect(nowOf(asTold(sent, [soon]))).toEqual(["1 Now: sell 1 SOL.", "2 Now: sell 2 SOL."]);
+  expect(nowOf(withUpdates(sent, [soon]))).toEqual(["1 Now: sell 1 SOL.", "2 Now: sell 2 SOL."]);
   const later = message([of(2, 30_001)], { content: { incident } });
-  expect(nowOf(asTold(sent, [later]))).toEqual(["1 Now: add collateral.", "2 Now: sell 2 SOL."]);
+  expect(nowOf(withUpdates(sent, [later]))).toEqual(["1 Now: add collateral.", "2 Now: sell 2 SOL."]);
   expect(nowOf(sent)).toEqual(["1 Now: sell 1 SOL."]);
 });

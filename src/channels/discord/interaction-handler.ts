@@ -1,18 +1,18 @@
 /**
- * Handles actions of people on Discord: takes what they press and type, looks whether they may, does it, and tells them, and
- * nobody else, what came of it.
+ * Handles interactions on Discord: acknowledges a press or command, checks authorization, runs the action, and shows
+ * the result to the person only.
  *
- * Discord gives 3 s to say that an interaction was taken and 15 minutes to answer it, so taking comes first. A token that
- * is no more valid by then has shown its owner a failure already: nothing is done behind it. A restart loses nothing, as
- * there is nothing to lose: what a press means stands in the button.
+ * Discord requires an acknowledgement within 3 s and an answer within 15 minutes, so the acknowledgement is sent first.
+ * If the token has expired by then, Discord has shown a failure, and nothing is done. A restart loses nothing, since a
+ * button's id holds its meaning.
  *
- * Daemons that share a bot are told the same. A button is answered by the one whose message it stands under; the others say that
- * they do not know it only when nobody has answered. What somebody types is answered by whoever takes it first, and only by
- * that one.
+ * Daemons that share a bot receive the same interactions. A button is answered by the daemon that sent its message; the
+ * others answer that they do not know it only if nobody has answered. A command is answered by the daemon that
+ * acknowledges it first, and only by it.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { ChatActions } from "../../domain/ports.ts";
-import { Acting, anotherAlert, mayNot } from "../acting.ts";
+import { ActionRunner, notAllowed, otherAlert } from "../action-runner.ts";
 import {
   type Answer,
   alertsAnswer,
@@ -30,13 +30,13 @@ import { RefusedPresses } from "../refused-presses.ts";
 import { answerBody } from "./answer-body.ts";
 import type { ApiAnswer, DiscordApi } from "./api.ts";
 import { type Interaction, type Person, readInteraction } from "./interaction.ts";
-import { placeOf } from "./place.ts";
+import { parseReceipt } from "./message-location.ts";
 import type { AllowSettings } from "./settings.ts";
 
-export interface DeskOptions {
-  /** Without a token: an interaction's own is its authorization. */
+export interface InteractionHandlerOptions {
+  /** Has no token: an interaction is authorized by its own. */
   readonly api: DiscordApi;
-  /** The channel's name in the configuration: the receiver of its messages. */
+  /** The channel's name in the configuration, which is the receiver of its messages. */
   readonly name: string;
   readonly channelId: string;
   readonly allow: AllowSettings;
@@ -46,46 +46,43 @@ export interface DeskOptions {
   readonly timezone: string;
 }
 
-/** Taking may be tried twice within Discord's 3 s. */
+/** The acknowledgement may be tried twice within Discord's 3 s. */
 const takeTimeoutMs = 1_300;
-const takeTries = 2;
-/**
- * The time for finding the owner of the message under which a button stands, and for which a daemon that does not own it
- * waits.
- */
-const whoseMs = 500;
-const asideMs = 1_200;
-const maxTellTries = 4;
-const remembered = 1_000;
+const maxTakeAttempts = 2;
+/** Time to find out whether this daemon sent the message of a button, and wait of a daemon that did not. */
+const ownerTimeoutMs = 500;
+const otherDaemonWaitMs = 1_200;
+const maxReplyAttempts = 4;
+const maxRemembered = 1_000;
 
 const responses = { message: 4, deferredMessage: 5 } as const;
 const ephemeral = 64;
 const codes = { unknownInteraction: 10062, alreadyTaken: 40060 } as const;
 
-export class Desk {
-  readonly #options: DeskOptions;
+export class InteractionHandler {
+  readonly #options: InteractionHandlerOptions;
   readonly #log: BoundedLog;
-  readonly #acting: Acting;
+  readonly #runner: ActionRunner;
   readonly #refused: RefusedPresses;
   readonly #seen = new Set<string>();
   readonly #waits = new Set<() => void>();
   readonly #life = new AbortController();
 
-  constructor(options: DeskOptions) {
-    this.#log = new BoundedLog({ ...options, where: "Discord" });
+  constructor(options: InteractionHandlerOptions) {
+    this.#log = new BoundedLog({ ...options, chat: "Discord" });
     this.#options = { ...options, log: this.#log };
-    this.#acting = new Acting({ ...this.#options, where: "Discord" });
-    this.#refused = new RefusedPresses({ ...options, where: "Discord" });
+    this.#runner = new ActionRunner({ ...this.#options, chat: "Discord" });
+    this.#refused = new RefusedPresses({ ...options, chat: "Discord" });
   }
 
-  /** Takes what the gateway brought, whatever it is. Throws nothing. */
+  /** Handles data from the gateway, whatever it is. Does not throw. */
   take(data: unknown): void {
     const interaction = readInteraction(data, this.#options.channelId);
-    // Discord's gateway may tell the same again after a lost connection.
+    // Discord's gateway may deliver an interaction again after a lost connection.
     if (interaction === null || this.#life.signal.aborted || this.#seen.has(interaction.id)) return;
     this.#seen.add(interaction.id);
     const [oldest] = this.#seen;
-    if (this.#seen.size > remembered && oldest !== undefined) this.#seen.delete(oldest);
+    if (this.#seen.size > maxRemembered && oldest !== undefined) this.#seen.delete(oldest);
     this.#serve(interaction).catch((error: unknown) => {
       if (this.#life.signal.aborted) return;
       const why = error instanceof Error ? error.message : "failed";
@@ -104,17 +101,17 @@ export class Desk {
   async #serve(interaction: Interaction): Promise<void> {
     const { log } = this.#options;
     const who = interaction.person.name;
-    const what = wordsOf(interaction);
+    const what = describe(interaction);
     if (!(await this.#isOurs(interaction))) {
-      await this.#after(asideMs);
-      const words = this.#mayAct(interaction.person) ? anotherAlert(alertOf(interaction)) : mayNot;
+      await this.#delay(otherDaemonWaitMs);
+      const words = this.#isAllowed(interaction.person) ? otherAlert(alertIdOf(interaction)) : notAllowed;
       const data = { ...answerBody(words), flags: ephemeral };
       await this.#respond(interaction, { type: responses.message, data });
       return;
     }
-    if (!this.#mayAct(interaction.person)) {
+    if (!this.#isAllowed(interaction.person)) {
       this.#refused.note(who, what);
-      const body = answerBody(mayNot);
+      const body = answerBody(notAllowed);
       await this.#respond(interaction, { type: responses.message, data: { ...body, flags: ephemeral } });
       return;
     }
@@ -133,19 +130,19 @@ export class Desk {
       log.debug({ who, what }, "another daemon with the same bot took an interaction");
       return;
     }
-    const answer = await this.#acting.withinPatience(this.#act(interaction));
-    this.#log.acted(
+    const answer = await this.#runner.answerInTime(this.#act(interaction));
+    this.#log.logAction(
       answer.changed === true,
       { who, what },
       `acted from Discord: ${answer.title || [answer.lines[0]].flat().join(" ")}`,
     );
-    await this.#tell(interaction, answer, 0);
+    await this.#reply(interaction, answer, 0);
   }
 
-  /** True if the message under which something was pressed is of this daemon, on this channel. What is typed is everybody's. */
-  async #isOurs({ wanted }: Interaction): Promise<boolean> {
-    const press = wanted.kind === "button" ? readPress(wanted.customId) : null;
-    if (wanted.kind !== "button" || press === null) return true;
+  /** Returns true if this daemon sent the message of the button on this channel. Commands belong to every daemon. */
+  async #isOurs({ request }: Interaction): Promise<boolean> {
+    const press = request.kind === "button" ? readPress(request.customId) : null;
+    if (request.kind !== "button" || press === null) return true;
     const { actions, name, clock } = this.#options;
     const ask = async (): Promise<boolean> => {
       if (press.kind === "acknowledgeAll")
@@ -153,21 +150,21 @@ export class Desk {
       const story = await actions.alert(press.alertId);
       if (story?.alert.firedAtMs !== press.firedAtMs) return false;
       const under = story.messages.filter(
-        ({ receipt }) => receipt !== null && placeOf(receipt).id === wanted.messageId,
+        ({ receipt }) => receipt !== null && parseReceipt(receipt).id === request.messageId,
       );
       return under.length === 0 || under.some(({ receiver }) => receiver === name);
     };
-    // Who cannot look takes it, and says what becomes of that.
+    // If ownership cannot be determined, the interaction is handled.
     let cancel = () => {};
     const late = new Promise<boolean>((resolve) => {
-      cancel = clock.after(whoseMs, () => resolve(true));
+      cancel = clock.after(ownerTimeoutMs, () => resolve(true));
     });
     const ours = await Promise.race([ask().catch(() => true), late]);
     cancel();
     return ours;
   }
 
-  #mayAct({ id, roles }: Person): boolean {
+  #isAllowed({ id, roles }: Person): boolean {
     const { allow } = this.#options;
     return allow.users.includes(id) || roles.some((role) => allow.roles.includes(role));
   }
@@ -179,19 +176,19 @@ export class Desk {
       const call = { method: "POST", route, body, timeoutMs: takeTimeoutMs } as const;
       const answer = await api.call(call, this.#life.signal);
       if (answer.kind === "ok") return answer;
-      // By an earlier try, whose answer was lost; or, before any, by another daemon.
+      // Acknowledged by an earlier attempt whose answer was lost. On the first attempt another daemon acknowledged it.
       if (answer.code === codes.alreadyTaken && tries > 1) return { kind: "ok", data: null };
-      if (tries >= takeTries) return answer;
+      if (tries >= maxTakeAttempts) return answer;
       if (answer.failure === "rejected" || answer.failure === "authentication") return answer;
     }
   }
 
-  async #act({ wanted, person }: Interaction): Promise<Answer> {
-    if (wanted.kind === "button") return this.#acting.pressed(wanted.customId, person.name);
-    const text = (name: string): string => String(wanted.options.get(name) ?? "").trim();
+  async #act({ request, person }: Interaction): Promise<Answer> {
+    if (request.kind === "button") return this.#runner.handlePress(request.customId, person.name);
+    const text = (name: string): string => String(request.options.get(name) ?? "").trim();
     const { actions, timezone } = this.#options;
     const wallet = text("wallet");
-    switch (wanted.name) {
+    switch (request.name) {
       case "status":
         return statusAnswer(actions.status(), timezone);
       case "positions":
@@ -205,9 +202,9 @@ export class Desk {
       case "rules":
         return rulesAnswer(actions.status());
       case "ack":
-        return this.#acting.acknowledge(Number(text("alert")), text("comment"), person.name);
+        return this.#runner.acknowledge(Number(text("alert")), text("comment"), person.name);
       case "silence":
-        return this.#acting.silenceAsked({
+        return this.#runner.silenceFromText({
           ...{ period: text("for"), alert: text("alert"), matching: text("matching") },
           ...{ comment: text("comment"), by: person.name },
         });
@@ -216,26 +213,26 @@ export class Desk {
     }
   }
 
-  /** Shows the answer in place of "thinking". What was done is done, whether or not this can be shown. */
-  async #tell(interaction: Interaction, answer: Answer, tries: number): Promise<void> {
+  /** Replaces "thinking" by the answer. The action is not undone if this fails. */
+  async #reply(interaction: Interaction, answer: Answer, tries: number): Promise<void> {
     const { api, log } = this.#options;
     const { applicationId, token } = interaction;
     const route = `/webhooks/${applicationId}/${token}/messages/@original` as const;
     const sent = await api.call({ method: "PATCH", route, body: answerBody(answer) }, this.#life.signal);
     if (sent.kind === "ok") return;
     const final = sent.failure === "rejected" || sent.failure === "authentication";
-    if (final || tries + 1 >= maxTellTries) {
+    if (final || tries + 1 >= maxReplyAttempts) {
       log.warn(
         { who: interaction.person.name, why: sent.detail },
         "Discord did not take the answer to an interaction",
       );
       return;
     }
-    await this.#after(sent.afterMs ?? 500 * 2 ** tries);
-    return this.#tell(interaction, answer, tries + 1);
+    await this.#delay(sent.afterMs ?? 500 * 2 ** tries);
+    return this.#reply(interaction, answer, tries + 1);
   }
 
-  #after(ms: number): Promise<void> {
+  #delay(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const over = () => {
         this.#waits.delete(cancel);
@@ -247,14 +244,14 @@ export class Desk {
   }
 }
 
-function alertOf({ wanted }: Interaction): number {
-  const press = wanted.kind === "button" ? readPress(wanted.customId) : null;
+function alertIdOf({ request }: Interaction): number {
+  const press = request.kind === "button" ? readPress(request.customId) : null;
   return press === null || press.kind === "acknowledgeAll" ? 0 : press.alertId;
 }
 
-/** For the log. */
-function wordsOf({ wanted }: Interaction): string {
-  if (wanted.kind === "button") return wanted.customId;
-  const options = [...wanted.options].map(([name, value]) => ` ${name}:${value}`).join("");
-  return `/${wanted.name}${options}`.slice(0, 300);
+/** Describes an interaction for the log. */
+function describe({ request }: Interaction): string {
+  if (request.kind === "button") return request.customId;
+  const options = [...request.options].map(([name, value]) => ` ${name}:${value}`).join("");
+  return `/${request.name}${options}`.slice(0, 300);
 }

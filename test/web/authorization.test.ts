@@ -1,11 +1,11 @@
-/** Access to the daemon: the socket and its file, names in `Host`, the headers that hold a browser to its place. */
+/** Access to the daemon: the socket and its file, names in `Host`, and restrictive headers. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { hostName } from "../../src/web/door.ts";
+import { hostName } from "../../src/web/authorizer.ts";
 import { askDaemon, createDashboard, DashboardError, type ListenSettings } from "../../src/web/index.ts";
 import { FakeClock } from "../support/clock.ts";
 import { listenWith, memoryStore, openDashboard, openLoggedIn, temporaryFolder } from "./open.ts";
@@ -31,7 +31,7 @@ const refusal = async (starting: Promise<unknown>): Promise<DashboardError> => {
 };
 
 describe("the socket", () => {
-  test("is its owner's alone, and gone when the daemon is", async () => {
+  test("is its owner's only, and removed when the daemon stops", async () => {
     await using daemon = await openLoggedIn();
     const there = lstatSync(daemon.socketPath);
     expect([there.isSocket(), there.mode & 0o777]).toEqual([true, 0o600]);
@@ -61,7 +61,7 @@ describe("the socket", () => {
     await dashboard.stop();
   });
 
-  test("that answers keeps a second daemon away, and goes on answering", async () => {
+  test("that answers prevents a second daemon, and keeps answering", async () => {
     await using first = await openLoggedIn();
     const error = await refusal(at(first.socketPath).start(signal));
     expect(error.failure).toBe("daemon-running");
@@ -69,7 +69,7 @@ describe("the socket", () => {
     expect((await first.overSocket("/healthz")).status).toBe(200);
   });
 
-  test("never replaces what is something else", async () => {
+  test("never replaces another file", async () => {
     using temporary = temporaryFolder();
     const file = path.join(temporary.folder, "perpwatch.sock");
     writeFileSync(file, "precious");
@@ -129,7 +129,7 @@ describe("the socket", () => {
   });
 });
 
-test("stopping does not wait for a connection that says nothing", async () => {
+test("stopping does not wait for a silent connection", async () => {
   await using daemon = await openLoggedIn();
   const idle = connect(Number(new URL(daemon.url).port), "127.0.0.1");
   await once(idle, "connect");
@@ -154,7 +154,7 @@ describe("the name in Host", () => {
   test.each([
     ...["evil.test", "127.0.0.1.evil.test", "localhost.evil.test:80", "evil.test:127.0.0.1"],
     ...["0.0.0.0", "192.168.1.4", "[::1].evil.test", "user@localhost"],
-  ])("%j is refused, whatever is asked", async (host) => {
+  ])("%j is refused for every request", async (host) => {
     await using daemon = await openLoggedIn();
     for (const page of ["/api/v1/status", "/", "/metrics", "/nowhere"]) {
       const reply = await daemon.overTcp(page, { headers: { host } });
@@ -163,7 +163,7 @@ describe("the name in Host", () => {
     }
   });
 
-  test("is no matter to probes, which learn yes or no", async () => {
+  test("is ignored for probes, which only get their status", async () => {
     await using daemon = await openDashboard({}, { listen: { login: "never" } });
     const ask = (path: string, headers: Record<string, string> = {}) =>
       daemon.overTcp(path, { headers: { host: "10.1.2.3:8787", ...headers } });
@@ -188,12 +188,12 @@ describe("the name in Host", () => {
     expect(text).not.toContain("wallets");
   });
 
-  test("through the socket any will do, for no browser comes that way", async () => {
+  test("any is accepted on the socket, which browsers cannot use", async () => {
     await using daemon = await openLoggedIn();
     expect((await daemon.overSocket("/healthz", { headers: { host: "perpwatch" } })).status).toBe(200);
   });
 
-  test("where the owner listens for others, it is one of those that are allowed, by default that of listen", async () => {
+  test("on an address for others it is one of those allowed, by default that of listen", async () => {
     await using daemon = await openLoggedIn(
       {},
       { listen: { host: "127.0.0.1", behindProxy: true, allowedHosts: ["Watch.example.org"] } },
@@ -213,7 +213,7 @@ describe("the name in Host", () => {
   ])("%j means %j", (host, name) => expect(hostName(host)).toBe(name));
 });
 
-describe("what a page elsewhere makes a browser ask", () => {
+describe("a request caused by another site", () => {
   const elsewhere = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" };
   const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
 
@@ -223,7 +223,7 @@ describe("what a page elsewhere makes a browser ask", () => {
     ["/metrics", elsewhere],
     ["/", elsewhere],
     ["/nowhere", elsewhere],
-    // A frame or a window: only the page itself is there to be looked at.
+    // A frame or a window: only the page itself may be opened.
     ["/api/v1/alerts?limit=1000", link],
     ["/api/v1/alerts?x=/", link],
   ])("is refused: %s", async (page, headers) => {
@@ -247,14 +247,17 @@ describe("what a page elsewhere makes a browser ask", () => {
     }
   });
 
-  test.each(["same-origin", "same-site", "none"])("what its own page asks is answered: %s", async (site) => {
-    await using daemon = await openLoggedIn();
-    const headers = { "sec-fetch-site": site, "sec-fetch-mode": "cors" };
-    expect((await daemon.overTcp("/api/v1/status", { headers })).status).toBe(200);
-  });
+  test.each(["same-origin", "same-site", "none"])(
+    "a request of its own page is answered: %s",
+    async (site) => {
+      await using daemon = await openLoggedIn();
+      const headers = { "sec-fetch-site": site, "sec-fetch-mode": "cors" };
+      expect((await daemon.overTcp("/api/v1/status", { headers })).status).toBe(200);
+    },
+  );
 });
 
-test("every answer holds a browser to its place", async () => {
+test("every answer has the restrictive headers", async () => {
   await using daemon = await openLoggedIn();
   for (const page of [
     "/",
@@ -344,7 +347,7 @@ describe("an answer of the framework or of Node has the form of all others", () 
     expect(await over(daemon.port, "CONNECT evil.test:443 HTTP/1.1\r\nHost: localhost\r\n\r\n")).toBe("");
   });
 
-  test("a malformed path is told as such to who is logged in, also through the socket", async () => {
+  test("a malformed path is reported as such when logged in, also on the socket", async () => {
     await using daemon = await openLoggedIn();
     for (const reply of [await daemon.overTcp("/%"), await daemon.overSocket("/%")]) {
       expect([reply.status, reply.json()]).toEqual([400, { error: "the path of this request is malformed" }]);
@@ -353,7 +356,7 @@ describe("an answer of the framework or of Node has the form of all others", () 
   });
 });
 
-/** Sends a text and returns all that comes until the connection is closed. */
+/** Sends a text and returns all data until the connection is closed. */
 async function over(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});

@@ -1,7 +1,7 @@
-/** Does what people press under messages of a Telegram channel, if they may, and tells them what came of it. */
+/** Handles button presses in a Telegram chat: checks authorization, runs the action, and shows the result. */
 import type { Clock } from "../../domain/clock.ts";
 import type { ChatActions } from "../../domain/ports.ts";
-import { Acting, mayNot } from "../acting.ts";
+import { ActionRunner, notAllowed } from "../action-runner.ts";
 import type { Answer } from "../answers.ts";
 import { BoundedLog } from "../bounded-log.ts";
 import type { SendResult } from "../channel.ts";
@@ -12,12 +12,12 @@ import { forTelegram } from "./render.ts";
 import type { Press } from "./update.ts";
 import type { Listener } from "./updates.ts";
 
-export interface DeskOptions {
+export interface PressHandlerOptions {
   readonly ask: (method: string, body: object, signal: AbortSignal) => Promise<SendResult>;
-  /** A chat's number, or `@name`. */
+  /** A chat's id, or `@name`. */
   readonly chatId: string;
   readonly topicId: number | undefined;
-  /** Numbers of the people who may act. */
+  /** Ids of users who may act. */
   readonly users: readonly string[];
   readonly actions: ChatActions;
   readonly clock: Clock;
@@ -25,24 +25,24 @@ export interface DeskOptions {
   readonly timezone: string;
 }
 
-/** Length of a notice that answers a press. */
+/** Maximum length of the notice that answers a press. */
 const maxNotice = 200;
 const maxStory = 3_800;
 
-export class Desk implements Listener {
-  readonly #options: DeskOptions;
+export class PressHandler implements Listener {
+  readonly #options: PressHandlerOptions;
   readonly #log: BoundedLog;
-  readonly #acting: Acting;
+  readonly #runner: ActionRunner;
   readonly #refused: RefusedPresses;
   readonly #life = new AbortController();
-  /** Somebody who may not act is being told so. */
-  #refusing = false;
+  /** True while a refusal is being sent. */
+  #replyingRefusal = false;
 
-  constructor(options: DeskOptions) {
-    this.#log = new BoundedLog({ ...options, where: "Telegram" });
+  constructor(options: PressHandlerOptions) {
+    this.#log = new BoundedLog({ ...options, chat: "Telegram" });
     this.#options = { ...options, log: this.#log };
-    this.#acting = new Acting({ ...this.#options, where: "Telegram" });
-    this.#refused = new RefusedPresses({ ...options, where: "Telegram" });
+    this.#runner = new ActionRunner({ ...this.#options, chat: "Telegram" });
+    this.#refused = new RefusedPresses({ ...options, chat: "Telegram" });
   }
 
   stop(): void {
@@ -74,28 +74,31 @@ export class Desk implements Listener {
       void this.#refuse(press);
       return;
     }
-    const work = this.#acting.pressed(data, person.name, press.id);
-    const answer = await this.#acting.withinPatience(work);
-    this.#log.acted(
+    const work = this.#runner.handlePress(data, person.name, press.id);
+    const answer = await this.#runner.answerInTime(work);
+    this.#log.logAction(
       answer.changed === true,
       { who: person.name, what: data },
       `acted from Telegram: ${answer.title || lineOf(answer, 0)}`,
     );
-    await this.#tell(press, answer);
-    // It is confirmed to Telegram when it is done.
+    await this.#reply(press, answer);
+    // The press is confirmed to Telegram after the action has ended.
     await work.catch(() => {});
   }
 
-  /** One at a time, and nobody waits for it: whoever presses without end holds up no press of those who may act. */
+  /**
+   * Sends one refusal at a time, in the background, so that repeated presses do not delay people who are allowed to
+   * act.
+   */
   async #refuse(press: Press): Promise<void> {
-    if (this.#refusing) return;
-    this.#refusing = true;
-    await this.#tell(press, mayNot);
-    this.#refusing = false;
+    if (this.#replyingRefusal) return;
+    this.#replyingRefusal = true;
+    await this.#reply(press, notAllowed);
+    this.#replyingRefusal = false;
   }
 
-  /** A notice to who pressed; what has a title is longer, and a message in the chat. */
-  async #tell(press: Press, answer: Answer): Promise<void> {
+  /** Answers with a notice to the person. An answer with a title is longer and is sent to the chat. */
+  async #reply(press: Press, answer: Answer): Promise<void> {
     const { chatId, topicId } = this.#options;
     const isStory = answer.title !== "";
     const notice = isStory ? {} : { text: noticeOf(answer), show_alert: true };
@@ -112,7 +115,7 @@ export class Desk implements Listener {
     });
   }
 
-  /** Twice where it may pass. What was done is done, whether or not it can be told. */
+  /** Makes a request, with one retry. The action is not undone if this fails. */
   async #ask(method: string, body: object): Promise<void> {
     const { ask, log } = this.#options;
     try {
@@ -121,7 +124,7 @@ export class Desk implements Listener {
       if (result.kind !== "delivered")
         log.debug({ detail: result.detail }, "Telegram did not take the answer to a press");
     } catch {
-      // The channel stops.
+      // The channel is stopping.
     }
   }
 }
@@ -130,7 +133,7 @@ function lineOf({ lines }: Answer, index: number): string {
   return ownLine([lines[index] ?? ""].flat().join(" "));
 }
 
-/** As many whole lines as fit. */
+/** Returns as many whole lines as fit. */
 function noticeOf(answer: Answer): string {
   let text = shorten(lineOf(answer, 0), maxNotice);
   for (let index = 1; index < answer.lines.length; index++) {

@@ -1,6 +1,6 @@
 /**
- * Queries that read much of the database, one at a time: such a read holds up the daemon while it runs, so between two of
- * them everything else has its turn, for four times as long as the read took.
+ * Runs queries that read large parts of the database, one at a time. Such a query blocks the daemon, so after each one
+ * the runner waits four times as long as it took.
  */
 import type { FastifyRequest } from "fastify";
 import type { Clock } from "../domain/clock.ts";
@@ -10,21 +10,21 @@ const maxWaiting = 16;
 const restShare = 4;
 const maxRestMs = 2_000;
 
-/** Answers a request by a query. @throws {Refused} when too many wait, or the asker has gone */
-export type Turns = <T>(request: FastifyRequest, query: () => Promise<T>) => Promise<T>;
+/** Runs the query of a request. @throws {Refused} if too many requests wait or the client has disconnected */
+export type QueryRunner = <T>(request: FastifyRequest, query: () => Promise<T>) => Promise<T>;
 
-/** Lets every query run at once. */
-export const allAtOnce: Turns = (_request, query) => query();
+/** Runs every query at once. */
+export const runAtOnce: QueryRunner = (_request, query) => query();
 
-export function oneAtATime(clock: Clock): Turns {
-  let last: Promise<unknown> = Promise.resolve();
-  let present = 0;
+export function runOneAtATime(clock: Clock): QueryRunner {
+  let tail: Promise<unknown> = Promise.resolve();
+  let active = 0;
   return async (request, query) => {
-    if (present > maxWaiting)
+    if (active > maxWaiting)
       throw new Refused(429, `${maxWaiting} such requests wait already; ask again when they are answered`);
-    present++;
+    active++;
     let tookMs = 0;
-    const own = last.then(async () => {
+    const result = tail.then(async () => {
       await new Promise((next) => setImmediate(next));
       if (request.raw.socket.destroyed) throw new Refused(499, "nobody waits for this any more");
       const beginMs = clock.elapsedMs();
@@ -34,13 +34,13 @@ export function oneAtATime(clock: Clock): Turns {
         tookMs = clock.elapsedMs() - beginMs;
       }
     });
-    last = own
+    tail = result
       .catch(() => {})
       .then(async () => {
-        present--;
+        active--;
         const restMs = Math.min(maxRestMs, tookMs * restShare);
         if (restMs >= 1) await clock.sleep(restMs);
       });
-    return own;
+    return result;
   };
 }

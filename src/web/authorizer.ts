@@ -1,36 +1,39 @@
 /**
- * The door of the listener that others can reach. Each request passes these, before any route:
+ * Authorizes the requests of the TCP listener. Each request passes these checks before any route:
  *
- *   Host is ours? (421) ─► not for another site? (403) ─► who asks? ─► may it? (401, 403) ─► route (404) ─► answer
+ *   known Host? (421) ─► own site? (403) ─► identify caller ─► sufficient rights? (401, 403) ─► route (404) ─► answer
  *
- * The first is against DNS rebinding: a page from elsewhere whose name suddenly means 127.0.0.1 still says its own name
- * in `Host`. The second keeps pages from elsewhere, which could not read an answer, from making the daemon work or act for one.
- * A route is closed unless it says otherwise.
+ * The first check prevents DNS rebinding: a foreign page whose name resolves to 127.0.0.1 still sends its own name in
+ * `Host`. The second keeps foreign pages, which cannot read answers, from causing work or actions. Routes are closed by
+ * default.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Rights } from "../domain/access.ts";
 import type { Access } from "./access/access.ts";
 import { addressGroup, clientAddress } from "./access/client-address.ts";
 import { credentialOf } from "./access/credential.ts";
-import type { SlowDown } from "./access/slow-down.ts";
+import type { LoginThrottle } from "./access/login-throttle.ts";
 import { Refused } from "./refused.ts";
 import { hostTest, isLocal, isSecure, type ListenSettings } from "./settings.ts";
 
 export interface Caller {
   readonly by: "owner" | "session" | "token" | "anyone";
-  /** A token's. */
+  /** Name of the token, for tokens. */
   readonly name: string | null;
-  /** Null: none. */
+  /** Null: no rights. */
   readonly rights: Rights | null;
 }
 
-/** `open`: to anybody. `local`: to anybody on this machine. Left out: GET needs the right to read, all else to act. */
+/**
+ * `open`: for everybody. `local`: for everybody on this machine. Left out: GET needs the right to read, other methods
+ * the right to act.
+ */
 export type RouteAccess = "open" | "local";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     readonly access?: RouteAccess;
-    /** Answers under any name to those who bring no credential, as to strangers. */
+    /** True: requests without a credential are answered for every `Host`, as anonymous. */
     readonly anyHost?: boolean;
   }
   interface FastifyRequest {
@@ -38,21 +41,21 @@ declare module "fastify" {
   }
 }
 
-export const owner: Caller = { by: "owner", name: null, rights: "act" };
-const stranger: Caller = { by: "anyone", name: null, rights: null };
-const reader: Caller = { by: "anyone", name: null, rights: "read" };
+export const ownerCaller: Caller = { by: "owner", name: null, rights: "act" };
+const anonymous: Caller = { by: "anyone", name: null, rights: null };
+const anonymousReader: Caller = { by: "anyone", name: null, rights: "read" };
 
-/** Lets a request in. @throws {Refused} */
-export type Door = (request: FastifyRequest, reply: FastifyReply) => Caller;
+/** Returns the caller of a request. @throws {Refused} if it is not authorized */
+export type Authorizer = (request: FastifyRequest, reply: FastifyReply) => Caller;
 
-export interface DoorOptions {
-  /** Those in force now. */
+export interface AuthorizerOptions {
+  /** The current settings. */
   readonly settings: () => ListenSettings;
   readonly access: Access;
-  readonly slowDown: SlowDown;
+  readonly throttle: LoginThrottle;
 }
 
-export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
+export function createAuthorizer({ settings, access, throttle }: AuthorizerOptions): Authorizer {
   return (request, reply) => {
     const now = settings();
     const isOurs = hostTest(now)(hostName(request.headers.host ?? ""));
@@ -66,13 +69,13 @@ export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
         403,
         "another site made the browser ask this; open the page of perpwatch itself, or ask without a browser",
       );
-    if (!isOurs) return stranger;
+    if (!isOurs) return anonymous;
     const caller = identify(request, now);
     if (caller.by === "session" || caller.by === "token")
-      slowDown.know(addressGroup(clientAddress(request.raw, now.behindProxy)));
+      throttle.markKnown(addressGroup(clientAddress(request.raw, now.behindProxy)));
     if (caller.by === "session" && changes(request) && !isFromOwnPage(request))
       throw new Refused(403, "the browser does not say which page asks this; use a current one");
-    admit(request, reply, caller, now);
+    checkRights(request, reply, caller, now);
     return caller;
   };
 
@@ -82,7 +85,7 @@ export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
       const token = access.find(credential.secret, "token");
       if (token !== null) return { by: "token", name: token.name, rights: token.rights };
       const address = clientAddress(request.raw, now.behindProxy);
-      slowDown.failed(addressGroup(address), address, "token");
+      throttle.failed(addressGroup(address), address, "token");
       throw new Refused(
         401,
         "this token is not valid: it was revoked, has expired, or never was one; perpwatch token new NAME makes one",
@@ -92,10 +95,15 @@ export function createDoor({ settings, access, slowDown }: DoorOptions): Door {
       const session = access.find(secret, "session");
       if (session !== null) return { by: "session", name: null, rights: session.rights };
     }
-    return now.login === "never" && !isForwarded(request) ? reader : stranger;
+    return now.login === "never" && !isForwarded(request) ? anonymousReader : anonymous;
   }
 
-  function admit(request: FastifyRequest, reply: FastifyReply, caller: Caller, now: ListenSettings): void {
+  function checkRights(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: Caller,
+    now: ListenSettings,
+  ): void {
     const { access: needs } = request.routeOptions.config;
     if (needs === "open" || caller.rights === "act") return;
     if (needs === "local" && isLocal(now) && !isForwarded(request)) return;
@@ -132,14 +140,14 @@ function changes({ method }: FastifyRequest): boolean {
   return method !== "GET" && method !== "HEAD";
 }
 
-/** A proxy says that it passed this on. */
+/** Returns true if headers show that a proxy forwarded the request. */
 function isForwarded({ headers }: FastifyRequest): boolean {
   return ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "forwarded", "via"].some(
     (name) => headers[name] !== undefined,
   );
 }
 
-/** Returns true if a page of another site makes the browser ask. A link to our page is followed. */
+/** Returns true if a page of another site caused the request. Links to our page are allowed. */
 function isForAnotherSite(request: FastifyRequest, now: ListenSettings): boolean {
   const { headers, url } = request;
   const site = headers["sec-fetch-site"];
@@ -151,7 +159,7 @@ function isForAnotherSite(request: FastifyRequest, now: ListenSettings): boolean
   return headers.origin !== undefined && !isOwnOrigin(headers.origin, headers.host ?? "", now);
 }
 
-/** Behind a proxy `Host` may be another than the browser's: the name has to be one of ours there. */
+/** Behind a proxy `Host` may differ from the browser's; the origin's name has to be one of ours then. */
 function isOwnOrigin(origin: string, host: string, now: ListenSettings): boolean {
   if (!now.behindProxy)
     return origin.toLowerCase() === `${isSecure(now) ? "https" : "http"}://${host}`.toLowerCase();
@@ -160,7 +168,7 @@ function isOwnOrigin(origin: string, host: string, now: ListenSettings): boolean
   return protocol === "https:" && hostTest(now)(hostname.replace(/^\[(.*)\]$/, "$1"));
 }
 
-/** Any browser of today says one of these. */
+/** Every current browser sends one of these headers. */
 function isFromOwnPage({ headers }: FastifyRequest): boolean {
   return headers.origin !== undefined || headers["sec-fetch-site"] === "same-origin";
 }

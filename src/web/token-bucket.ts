@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 
-/** Returns a function that takes one of what may be had now; false: nothing is left. */
-export function bucket(clock: Clock, perSecond: number, burst: number): () => boolean {
+/** A token bucket. Returns a function that takes one token; false: the bucket is empty. */
+export function tokenBucket(clock: Clock, perSecond: number, burst: number): () => boolean {
   let left = burst;
   let atMs = clock.elapsedMs();
   return () => {

@@ -1,27 +1,27 @@
-/** The questions and actions of people in a chat, for tests: as much of the daemon as a chat sees. */
+/** A fake of the daemon's chat actions, for tests. */
 import type { Alert, AlertChange } from "../../src/domain/alert.ts";
 import type { ChatActions } from "../../src/domain/ports.ts";
 import type { Silence } from "../../src/domain/silence.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
 import { alert, atMs, change, message } from "./messages.ts";
 
-/** As much of the daemon as a chat sees. */
-export function desk(nowMs: () => number) {
+/** The part of the daemon that a chat uses. */
+export function fakeActions(nowMs: () => number) {
   const alerts = new Map<number, Alert>([[42, alert()]]);
   const silences: Silence[] = [];
   /** Receipts of messages about any alert. */
   const receipts: { readonly receiver: string; readonly receipt: string; readonly deliveredAtMs?: number }[] =
     [];
-  /** Messages about an alert as it was when it fired. */
+  /** Messages about an alert in its state at firing. */
   const messagesOf = (found: Alert) => {
-    const told = {
+    const delivered = {
       ...message([change("fired", found)]),
       ...{ status: "delivered" as const, deliveredAtMs: atMs + 900 },
     };
-    return [told, ...receipts.map((one) => ({ ...told, ...one }))];
+    return [delivered, ...receipts.map((one) => ({ ...delivered, ...one }))];
   };
   const done: string[] = [];
-  /** Changes by which somebody acknowledged, earlier than a test. */
+  /** Acknowledgements that precede a test. */
   const acknowledgements: AlertChange[] = [];
   let status = emptyStatus();
   const actions: ChatActions = {
@@ -64,7 +64,7 @@ export function desk(nowMs: () => number) {
   };
   return {
     ...{ actions, alerts, silences, receipts, acknowledgements, done },
-    tell: (parts: object) => {
+    setStatus: (parts: object) => {
       status = {
         ...status,
         ...parts,

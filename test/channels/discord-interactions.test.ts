@@ -1,4 +1,4 @@
-/** Presses and commands of people on Discord: answered in time, done once, by those who may, and told to nobody else. */
+/** Presses and commands on Discord: answered in time, handled once, by allowed people only, and shown to nobody else. */
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
@@ -6,11 +6,11 @@ import type { Alert } from "../../src/domain/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { type DiscordPerson, startDiscord } from "../support/discord.ts";
 import { Watched } from "../support/wait.ts";
-import { desk } from "./desk.ts";
+import { fakeActions } from "./fake-actions.ts";
 import { handClock } from "./hand-clock.ts";
 import { alert, atMs, change, message, outgoing } from "./messages.ts";
 
-/** The time for which a daemon that does not know the message of a button waits for another one. */
+/** Wait of a daemon that does not know the message of a button. */
 const asideMs = 1_200;
 const never = new AbortController().signal;
 const marta: DiscordPerson = { id: "1100000000000000042", username: "marta", roles: [] };
@@ -28,7 +28,7 @@ async function rig(more: object = { allow }) {
   const { token, channelId, apiUrl } = discord;
   const settings = channelSettings.parse({ type: "discord", token, channelId, apiUrl, ...more });
   const out = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const world = desk(() => clock.nowMs());
+  const world = fakeActions(() => clock.nowMs());
   const log = new Watched<string>();
   const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
   const parts = { clock, random: seededRandom(1), out, log: { debug: line, info: line, warn: line } };
@@ -37,9 +37,9 @@ async function rig(more: object = { allow }) {
   await discord.gateway.waitForSession();
   let sessions = 1;
   return {
-    /** A daemon with a database of its own, or another channel, with the same bot in the same place. */
+    /** A daemon with its own database, or another channel, with the same bot in the same Discord channel. */
     async another(name = "chat") {
-      const theirs = desk(() => clock.nowMs());
+      const theirs = fakeActions(() => clock.nowMs());
       const heard = new Watched<string>();
       const hear = (fields: object, words: string) => heard.add(`${words} ${JSON.stringify(fields)}`);
       const own = { ...parts, log: { debug: hear, info: hear, warn: hear } };
@@ -50,7 +50,7 @@ async function rig(more: object = { allow }) {
       return { ...theirs, log: heard, [Symbol.asyncDispose]: () => second.stop() };
     },
     ...{ discord, clock, channel, log, ...world },
-    /** A message with buttons, as it stands in the channel. */
+    /** A message with buttons in the channel. */
     async post(changes = [change()]) {
       const result = await channel.send(outgoing({ message: message(changes) }), never);
       if (result.kind !== "delivered") throw new Error(result.detail);
@@ -99,7 +99,7 @@ describe("who may", () => {
   });
 });
 
-test("somebody who may not and presses without end has one line in the log, and one each minute after it", async () => {
+test("repeated presses of somebody who is not allowed are one log line, and one per minute after it", async () => {
   await using one = await rig();
   const posted = await one.post();
   for (let count = 0; count < 5; count++)
@@ -124,7 +124,7 @@ describe("a button", () => {
     expect(one.done).toHaveLength(1);
   });
 
-  test("silences the rule about the subject, up to the level shown, once however often it is pressed", async () => {
+  test("silences the rule for the subject, up to the level shown, once for any number of presses", async () => {
     await using one = await rig();
     const posted = await one.post();
     const first = await one.answered(one.discord.press(posted, "Silence 1 h", marta));
@@ -139,7 +139,7 @@ describe("a button", () => {
     expect(one.silences.map(({ endsMs }) => endsMs - atMs)).toEqual([3_600_000, 28_805_000]);
   });
 
-  test("tells the story of its alert, to who asked alone", async () => {
+  test("shows the history of its alert, to the person only", async () => {
     await using one = await rig();
     const answer = await one.answered(one.discord.press(await one.post(), "Details", marta));
     expect(answer.ephemeral).toBe(true);
@@ -169,7 +169,7 @@ describe("a button", () => {
     const posted = await one.post([change("fired", { firedAtMs: atMs - 86_400_000 })]);
     for (const label of ["Acknowledge", "Silence 1 h", "Details"]) {
       const pressed = one.discord.press(posted, label, marta);
-      // Another daemon with the same bot might know it.
+      // Another daemon with the same bot might know the message.
       await one.clock.asked(asideMs);
       expect(pressed.takenMs).toBeNull();
       one.clock.pass(asideMs);
@@ -178,7 +178,7 @@ describe("a button", () => {
     expect(one.done).toEqual([]);
   });
 
-  test("told twice by the gateway is pressed once", async () => {
+  test("delivered twice by the gateway is handled once", async () => {
     await using one = await rig();
     const pressed = one.discord.press(await one.post(), "Acknowledge", marta);
     pressed.again();
@@ -187,7 +187,7 @@ describe("a button", () => {
     expect(one.discord.requests.filter(({ path }) => path.includes(pressed.id))).toHaveLength(1);
   });
 
-  test("stands by what fires, numbered among others, and goes when that is over", async () => {
+  test("belongs to a firing alert, has its number among others, and is removed when it ends", async () => {
     await using one = await rig();
     const other = { id: 43, severity: "warning" as const, acknowledgedBy: "joe", acknowledgedAtMs: atMs };
     const first = message([change("fired", other), change(), change("ended", { id: 44 })]);
@@ -226,7 +226,7 @@ describe("daemons that share a bot", () => {
     expect(pressed.text).toContain("Acknowledged #42");
   });
 
-  test("of two channels of one daemon in one place the one whose message it is answers", async () => {
+  test("of two channels of one daemon in one Discord channel the sender of the message answers", async () => {
     await using one = await rig();
     await using other = await one.another("second");
     const posted = await one.post();
@@ -238,7 +238,7 @@ describe("daemons that share a bot", () => {
     expect(callbacks(one)).toEqual([204]);
   });
 
-  test("what a stranger presses is refused once, by the one whose message it is", async () => {
+  test("a press of somebody who is not allowed is refused once, by the sender of the message", async () => {
     await using one = await rig();
     await using other = await one.another();
     other.alerts.clear();
@@ -247,7 +247,7 @@ describe("daemons that share a bot", () => {
     expect(other.log.items.join()).not.toContain("not allowed");
   });
 
-  test("what is typed is done by one of them", async () => {
+  test("a command is handled by one of them", async () => {
     await using one = await rig();
     await using other = await one.another();
     const typed = one.discord.type("ack", { alert: 42 }, marta);
@@ -259,7 +259,7 @@ describe("daemons that share a bot", () => {
 });
 
 describe("in time", () => {
-  test("it is taken at once, though doing it takes long; then it is said so", async () => {
+  test("it is acknowledged at once though the action takes long, which is then stated", async () => {
     await using one = await rig();
     const finish = Promise.withResolvers<"done">();
     one.actions.acknowledgeAlert = () => finish.promise;
@@ -271,7 +271,7 @@ describe("in time", () => {
     finish.resolve("done");
   });
 
-  test("too late for Discord: nothing is done behind a failure that its sender saw", async () => {
+  test("too late for Discord: nothing is done, since Discord has shown a failure", async () => {
     await using one = await rig();
     const posted = await one.post();
     one.discord.press(posted, "Acknowledge", marta, { agoMs: 3_500 });
@@ -279,7 +279,7 @@ describe("in time", () => {
     expect(one.done).toEqual([]);
   });
 
-  test("the answer to taking it is lost: taken all the same, done once", async () => {
+  test("the answer to the acknowledgement is lost: it is handled once", async () => {
     await using one = await rig();
     const posted = await one.post();
     one.discord.fail({ method: "POST", path: /callback$/, effect: { kind: "loseReply" } });
@@ -288,7 +288,7 @@ describe("in time", () => {
     expect(one.done).toHaveLength(1);
   });
 
-  test("the answer cannot be told at first: it is told later", async () => {
+  test("the answer cannot be shown at first: it is shown later", async () => {
     await using one = await rig();
     const posted = await one.post();
     one.discord.fail({ method: "PATCH", path: /@original$/, effect: { kind: "status", status: 503 } });
@@ -300,7 +300,7 @@ describe("in time", () => {
     expect(one.done).toHaveLength(1);
   });
 
-  test("the token expired before the answer: done, and the log says what could not be told", async () => {
+  test("the token expired before the answer: done, and the log has the answer", async () => {
     await using one = await rig();
     const posted = await one.post();
     const finish = Promise.withResolvers<"done">();
@@ -320,7 +320,7 @@ describe("in time", () => {
     expect(one.log.items.join("\n")).not.toContain(pressed.token);
   });
 
-  test("what fails is answered, and the next one is served", async () => {
+  test("a failure is answered, and the next one is handled", async () => {
     await using one = await rig();
     const { acknowledgeAlert } = one.actions;
     one.actions.acknowledgeAlert = () => Promise.reject(new Error("the disk is gone"));
@@ -355,13 +355,13 @@ describe("a command", () => {
   test("status names the wallets and sources without data", async () => {
     await using one = await rig();
     const blind = [{ wallet: "main", source: "traderState", sinceMs: atMs - 60_000, rules: ["Near"] }];
-    one.tell({ watch: { blind } });
+    one.setStatus({ watch: { blind } });
     const { text } = await one.answered(one.discord.type("status", {}, marta));
     expect(text).toContain("No data for main:");
     expect(text).not.toMatch(/blind/i);
   });
 
-  test("that may not be registered is said with its fix, and tried again", async () => {
+  test("whose registration is refused is logged with the fix, and tried again", async () => {
     await using one = await rig({});
     const { token, channelId, apiUrl } = one.discord;
     const settings = channelSettings.parse({ type: "discord", token, channelId, apiUrl, allow });
@@ -389,7 +389,7 @@ describe("a command", () => {
     await second.stop();
   });
 
-  test("typed elsewhere is not ours; in a thread of the channel it is", async () => {
+  test("typed in another channel is ignored; in a thread of the channel it is handled", async () => {
     await using one = await rig();
     const elsewhere = one.discord.type("status", {}, marta, { channelId: one.discord.otherChannelId });
     const threadOf = one.discord.channelId;
@@ -421,20 +421,20 @@ describe("a command", () => {
       { for: "2h", alert: 42, comment: "known" },
       ["Silent until 2026-11-21 05:41:18 UTC", "up to critical"],
     ],
-    ["silence", { for: "1d", matching: "wallet=main" }, ["It holds wallet=main, up to warning"]],
+    ["silence", { for: "1d", matching: "wallet=main" }, ["It holds back wallet=main, up to warning"]],
     ["silence", { for: "soon", alert: 42 }, ['"soon" is no duration']],
     ["silence", { for: "1h" }, ["Name either an alert or what has to match."]],
     ["silence", { for: "1h", matching: "main" }, ["no matcher"]],
     ["frobnicate", {}, ["I do not know this command."]],
   ])("/%s %o", async (name, options, parts) => {
     await using one = await rig();
-    one.tell({ watch: holding });
+    one.setStatus({ watch: holding });
     const answer = await one.answered(one.discord.type(name, options as Record<string, string>, onCall));
     expect(answer.ephemeral).toBe(true);
     for (const part of parts) expect(plain(answer.text)).toContain(part);
   });
 
-  test("keeps Discord's limits, however much there is and however it is called", async () => {
+  test("keeps Discord's limits for any number and names of entries", async () => {
     await using one = await rig();
     const long = "@everyone *".repeat(300);
     const [wallet] = holding.wallets;
@@ -450,7 +450,7 @@ describe("a command", () => {
         found && { ...found, changes: Array.from({ length: 90 }, () => ({ ...found.changes[0]!, details })) }
       );
     };
-    one.tell({ watch: { ...holding, wallets: many, firing, ruleStates } });
+    one.setStatus({ watch: { ...holding, wallets: many, firing, ruleStates } });
     for (const name of ["status", "positions", "alerts", "funding", "pnl", "rules"]) {
       const { text } = await one.answered(one.discord.type(name, {}, marta));
       expect(text).toMatch(/… and \d+ more$/);
@@ -462,7 +462,7 @@ describe("a command", () => {
   });
 });
 
-/** Without markup, which is not what these look at. */
+/** Without markup, which is not tested here. */
 const plain = (text: string) => text.replaceAll("**", "").replaceAll("\\", "");
 
 const holding = {

@@ -1,4 +1,7 @@
-/** Does what people ask for in a chat: acknowledges and silences alerts and tells their story. Who may ask is the chat's matter. */
+/**
+ * Runs the actions that people request in a chat: acknowledges and silences alerts and shows their history.
+ * Authorization is checked by the caller.
+ */
 import type { Severity } from "../domain/alert.ts";
 import type { Clock } from "../domain/clock.ts";
 import { parseDurationMs } from "../domain/duration.ts";
@@ -14,29 +17,29 @@ import {
 import { readPress } from "./buttons.ts";
 import type { ChannelLog } from "./log.ts";
 
-export interface ActingOptions {
+export interface ActionRunnerOptions {
   readonly actions: ChatActions;
   readonly clock: Clock;
   readonly log: ChannelLog;
   readonly timezone: string;
-  /** The chat's name for the log. */
-  readonly where: string;
+  /** Name of the chat in log lines and answers. */
+  readonly chat: string;
 }
 
-/** The time after which the person is told that the answer takes long. */
-const workMs = 10_000;
-/** Two silences that end within this time of each other are one. */
-const sameSilenceMs = 60_000;
+/** An action that runs longer than this is answered with "takes long". */
+const slowAfterMs = 10_000;
+/** Silences whose ends differ by less than this are the same silence. */
+const sameSilenceToleranceMs = 60_000;
 
-export const mayNot = note(
+export const notAllowed = note(
   "Sorry, you may not act here. Whoever runs perpwatch names those who may under `allow`.",
 );
 
-export function anotherAlert(id: number): Answer {
+export function otherAlert(id: number): Answer {
   return note(`The alert of this message is not known here any more; #${id} is another one, or none.`);
 }
 
-interface SilenceAsked {
+interface SilenceRequest {
   readonly matchers: readonly string[];
   readonly forMs: number;
   readonly comment: string;
@@ -44,29 +47,30 @@ interface SilenceAsked {
   readonly upTo?: Severity;
 }
 
-export class Acting {
-  readonly #options: ActingOptions;
-  /** Resolves when the last silence that was asked for is given, or was not. Never rejects. */
+export class ActionRunner {
+  readonly #options: ActionRunnerOptions;
+  /** Resolves when the last requested silence was created or failed. Never rejects. */
   #silencing: Promise<unknown> = Promise.resolve();
 
-  constructor(options: ActingOptions) {
+  constructor(options: ActionRunnerOptions) {
     this.#options = options;
   }
 
-  /** Does what was asked in any case; only the answer says that it is not known yet. */
-  async withinPatience(work: Promise<Answer>): Promise<Answer> {
-    const { clock, log, where } = this.#options;
+  /**
+   * Waits at most `slowAfterMs` for the answer. The work goes on after that; only the answer states that its result is
+   * not known yet.
+   */
+  async answerInTime(work: Promise<Answer>): Promise<Answer> {
+    const { clock, log, chat } = this.#options;
     let cancel = () => {};
     const late = new Promise<Answer>((resolve) => {
-      cancel = clock.after(workMs, () =>
-        resolve(
-          note("This takes long: what comes of it is not known yet. `perpwatch status` tells how it is."),
-        ),
+      cancel = clock.after(slowAfterMs, () =>
+        resolve(note("This takes long: the result is not known yet. `perpwatch status` shows it.")),
       );
     });
     const done = work.catch((error: unknown) => {
       const why = error instanceof Error ? error.message : "failed";
-      log.warn({ why }, `what was asked for from ${where} could not be done`);
+      log.warn({ why }, `what was asked for from ${chat} could not be done`);
       return note("This could not be done; the log says why.");
     });
     const answer = await Promise.race([done, late]);
@@ -76,10 +80,10 @@ export class Acting {
 
   /**
    * @param buttonId of the pressed button
-   * @param by the person, as it is recorded
-   * @param pressId of this one press, where the chat may tell it again: a silence that came of it is not given again
+   * @param by the person, as recorded
+   * @param pressId of this press, where the chat may deliver it twice: a silence that it created is not created again
    */
-  async pressed(buttonId: string, by: string, pressId?: string): Promise<Answer> {
+  async handlePress(buttonId: string, by: string, pressId?: string): Promise<Answer> {
     const press = readPress(buttonId);
     if (press === null) return note("I do not know this button.");
     const { actions, timezone } = this.#options;
@@ -88,13 +92,13 @@ export class Acting {
     if (press.kind === "acknowledge")
       return this.acknowledge(alertId, "", by, firedAtMs, press.shown ?? undefined);
     const story = await actions.alert(alertId);
-    if (story === null || story.alert.firedAtMs !== firedAtMs) return anotherAlert(alertId);
+    if (story === null || story.alert.firedAtMs !== firedAtMs) return otherAlert(alertId);
     if (press.kind !== "silence") return storyAnswer(story, timezone);
     const { rule, subject } = story.alert;
     const matchers = [`rule=${rule}`, `subject=${subject}`];
     const comment = `from the message of alert #${alertId}${pressId === undefined ? "" : ` (press ${pressId})`}`;
-    const given = pressId && actions.silences().find((one) => one.comment === comment);
-    if (given) return silencedAnswer(given, null, timezone);
+    const existing = pressId && actions.silences().find((one) => one.comment === comment);
+    if (existing) return silencedAnswer(existing, null, timezone);
     return this.#silence({ matchers, forMs: press.hours * 3_600_000, comment, by, upTo: press.upTo });
   }
 
@@ -113,7 +117,7 @@ export class Acting {
   }
 
   /**
-   * @param firedAtMs of the alert that is meant, where that is known
+   * @param firedAtMs of the intended alert, where known
    * @param shown number of the change that the person saw
    */
   async acknowledge(
@@ -125,14 +129,14 @@ export class Acting {
   ): Promise<Answer> {
     const { actions, timezone } = this.#options;
     const before = await actions.alert(id);
-    if (firedAtMs !== undefined && before?.alert.firedAtMs !== firedAtMs) return anotherAlert(id);
+    if (firedAtMs !== undefined && before?.alert.firedAtMs !== firedAtMs) return otherAlert(id);
     const done = await actions.acknowledgeAlert(id, by, comment, shown);
     const after = done === "already" ? await actions.alert(id) : before;
     return acknowledgedAnswer(id, done, after?.alert ?? null, timezone);
   }
 
-  /** A silence in somebody's own words. @param asked either an alert's number or matchers */
-  async silenceAsked(asked: {
+  /** Creates a silence from typed text. @param asked either an alert's number or matchers */
+  async silenceFromText(asked: {
     readonly period: string;
     readonly alert: string;
     readonly matching: string;
@@ -151,14 +155,14 @@ export class Acting {
     return this.#silence({ matchers: [`rule=${rule}`, `subject=${subject}`], forMs, comment, by, upTo });
   }
 
-  /** One at a time, so that one is given where several press at the same moment. */
-  #silence(asked: SilenceAsked): Promise<Answer> {
-    const done = this.#silencing.then(() => this.#giveSilence(asked));
+  /** Creates silences one at a time, so that simultaneous presses create one silence. */
+  #silence(asked: SilenceRequest): Promise<Answer> {
+    const done = this.#silencing.then(() => this.#createSilence(asked));
     this.#silencing = done.catch(() => {});
     return done;
   }
 
-  async #giveSilence({ matchers, forMs, comment, by, upTo }: SilenceAsked): Promise<Answer> {
+  async #createSilence({ matchers, forMs, comment, by, upTo }: SilenceRequest): Promise<Answer> {
     const { actions, clock, timezone } = this.#options;
     const nowMs = clock.nowMs();
     const wish = {
@@ -170,13 +174,13 @@ export class Acting {
     };
     const asked = await actions.silence(wish, true);
     if (asked.kind === "wrong") return note(asked.problem);
-    // Pressed twice, or by two people: one silence does.
+    // A second press, or a press by another person, reuses the active silence.
     const standing = actions
       .silences()
       .find(
         (one) =>
           one.startsMs <= nowMs &&
-          one.endsMs >= wish.endsMs - sameSilenceMs &&
+          one.endsMs >= wish.endsMs - sameSilenceToleranceMs &&
           one.upTo === asked.silence.upTo &&
           JSON.stringify(one.match) === JSON.stringify(asked.silence.match),
       );

@@ -1,17 +1,17 @@
-/** Looks for a message of ours by its id, which stands in the footer: what an attempt left of which no answer came. */
+/** Searches Discord for a message by the id in its footer, to find out whether an unanswered attempt arrived. */
 import { z } from "zod";
 import type { Message } from "../../domain/delivery.ts";
 import type { ApiAnswer } from "./api.ts";
 import type { Destination } from "./destination.ts";
-import { snowflakeAt } from "./place.ts";
+import { snowflakeAt } from "./message-location.ts";
 
-/** Discord's clock and ours may differ by this much. */
+/** Maximum difference between Discord's clock and ours. */
 const clockSlackMs = 5 * 60_000;
 const maxPages = 5;
 const pageLength = 100;
 
-/** @returns the message; null: it is not there; a problem: nobody knows */
-export async function lookFor(
+/** @returns the message; null: it is not there; a problem: it is not known */
+export async function findMessage(
   message: Message,
   threadId: string | null,
   destination: Destination,
@@ -31,7 +31,7 @@ export async function lookFor(
   return null;
 }
 
-/** The parts by which a message of ours is known. */
+/** The fields that identify our messages. */
 const wire = z.object({
   id: z.string().regex(/^\d{1,20}$/),
   content: z.string().catch(""),
@@ -40,10 +40,10 @@ const wire = z.object({
 });
 type WireMessage = z.output<typeof wire>;
 
-/** The messages of a page; what is none is left out. */
+/** The messages of a page; other entries are omitted. */
 function readMessages(data: unknown): readonly WireMessage[] {
-  const given = Array.isArray(data) ? data.slice(0, pageLength) : [];
-  return given.flatMap((one) => wire.safeParse(one).data ?? []);
+  const entries = Array.isArray(data) ? data.slice(0, pageLength) : [];
+  return entries.flatMap((one) => wire.safeParse(one).data ?? []);
 }
 
 function carries(message: WireMessage, id: string): boolean {

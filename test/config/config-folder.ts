@@ -15,25 +15,25 @@ export const oneRule = `rules:
     summary: far
 `;
 
-/** The minimal rest of a configuration, in one line each, after whatever is under test. */
+/** The minimal other sections of a configuration, one line each, after the tested ones. */
 export const rest = `
 wallets: [{ name: watched, authority: ${authority} }]
 channels: { here: { type: console } }
 rules: own.yaml
 `;
 
-export interface Desk extends Disposable {
+export interface ConfigFolder extends Disposable {
   readonly path: string;
   file(name: string): string;
   write(name: string, content: string | Uint8Array, mode?: number): string;
   /** @param fill one byte, repeated, is the seed @returns the wallet's address */
   key(name: string, fill: number): string;
-  /** Writes a keystore that says to have the keys of these addresses. */
+  /** Writes a keystore with these addresses. */
   keystore(name: string, addresses: readonly string[]): string;
 }
 
-/** Removed with `using`. Holds `own.yaml` with one rule. */
-export function desk(): Desk {
+/** Removed with `using`. Contains `own.yaml` with one rule. */
+export function configFolder(): ConfigFolder {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "perpwatch-config-"));
   const file = (name: string) => path.join(folder, name);
   const write = (name: string, content: string | Uint8Array, mode = 0o600) => {

@@ -1,6 +1,6 @@
 /**
- * Charts for messages that are delivered already: drawn and attached by an edit, in their own time. They hold up and fail
- * nothing: what cannot be drawn, or is not taken, is left out, and in a storm most are.
+ * Draws charts for delivered messages and attaches them by an edit, in the background. A chart that cannot be drawn or
+ * is refused is omitted, as are most during a storm of alerts; no message waits for a chart or fails because of one.
  */
 import type { Message } from "../../domain/delivery.ts";
 import type { Charts } from "../../domain/ports.ts";
@@ -10,33 +10,33 @@ import { chartSvg } from "../chart/svg.ts";
 import type { ChannelLog } from "../log.ts";
 import type { Destination } from "./destination.ts";
 
-export interface IllustratorOptions {
+export interface ChartAttacherOptions {
   readonly destination: Destination;
   readonly charts: Charts;
   readonly log: ChannelLog;
   readonly timezone: string;
 }
 
-/** Charts under way or waiting; beyond it none is begun. */
-const mostWaiting = 3;
-/** A chart that takes longer has lost its sense. */
+/** Maximum charts running or waiting; further ones are omitted. */
+const maxWaiting = 3;
+/** A chart that takes longer is omitted. */
 const withinMs = 10_000;
 const name = "chart.png";
 
-export class Illustrator {
-  readonly #options: IllustratorOptions;
+export class ChartAttacher {
+  readonly #options: ChartAttacherOptions;
   #life = new AbortController();
   #tail: Promise<void> = Promise.resolve();
   #waiting = 0;
 
-  constructor(options: IllustratorOptions) {
+  constructor(options: ChartAttacherOptions) {
     this.#options = options;
   }
 
-  /** Draws the worst of what the message says is firing. Returns at once and throws nothing. */
-  illustrate(message: Message, receipt: string): void {
+  /** Draws the highest-severity firing alert of a message. Returns at once and does not throw. */
+  attachChart(message: Message, receipt: string): void {
     const alertId = drawnAlert(message.content);
-    if (alertId === null || this.#waiting >= mostWaiting) return;
+    if (alertId === null || this.#waiting >= maxWaiting) return;
     this.#waiting += 1;
     const signal = AbortSignal.any([this.#life.signal, AbortSignal.timeout(withinMs)]);
     this.#tail = this.#tail
@@ -50,7 +50,7 @@ export class Illustrator {
       });
   }
 
-  /** Resolves when nothing is under way. */
+  /** Aborts, and resolves when no chart is being drawn. */
   async stop(): Promise<void> {
     this.#life.abort();
     await this.#tail;
@@ -72,7 +72,7 @@ export class Illustrator {
   }
 }
 
-/** Nobody waits for what does not end. */
+/** Returns the result of the work, or rejects when the signal aborts. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

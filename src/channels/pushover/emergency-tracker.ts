@@ -1,8 +1,9 @@
 /**
- * Emergencies that sound: looks what became of each every five seconds, as Pushover allows. One that somebody acknowledged there
- * acknowledges its alerts here; one whose alerts are all over, acknowledged or no longer critical here is cancelled, and so is one that a
- * newer emergency about the same alerts takes the place of. After a restart they are found again in the history of messages, also those
- * that sound no more: Pushover tells for a week who acknowledged them meanwhile.
+ * Tracks sent emergencies by polling their receipts every five seconds, the shortest interval that Pushover allows. If
+ * somebody acknowledged an emergency in Pushover, its alerts are acknowledged here. An emergency is cancelled if all of
+ * its alerts have ended, are acknowledged or are no longer critical, or if a newer emergency covers the same alerts.
+ * After a restart, emergencies are restored from the history of messages, including those that are no longer repeated:
+ * Pushover returns the acknowledgement for a week.
  */
 
 import type { AlertChange } from "../../domain/alert.ts";
@@ -11,111 +12,111 @@ import type { Message } from "../../domain/delivery.ts";
 import type { ChatActions } from "../../domain/ports.ts";
 import type { SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
-import { calls } from "../mention.ts";
-import { byOf, type State } from "./verdict.ts";
+import { mentionsPeople } from "../mention.ts";
+import { acknowledgerOf, type EmergencyState } from "./verdict.ts";
 
-export interface ReceiptsOptions {
-  /** The channel's name in the configuration: the receiver of its messages. */
+export interface EmergencyTrackerOptions {
+  /** The channel's name in the configuration, which is the receiver of its messages. */
   readonly name: string;
-  /** The time after which an emergency is repeated no more. */
+  /** Time after which an emergency is no longer repeated, ms. */
   readonly expireMs: number;
   readonly read: (
     receipt: string,
     signal: AbortSignal,
-  ) => Promise<{ readonly result: SendResult; readonly said: object }>;
+  ) => Promise<{ readonly result: SendResult; readonly reply: object }>;
   readonly cancel: (receipt: string, signal: AbortSignal) => Promise<SendResult>;
   readonly actions: ChatActions;
   readonly clock: Clock;
   readonly log: ChannelLog;
 }
 
-/** An alert as an emergency showed it. */
-interface Shown {
+/** An alert as shown by an emergency. */
+interface ShownAlert {
   readonly alertId: number;
   readonly firedAtMs: number;
-  /** Number of the change, whose value an acknowledgement covers. */
+  /** Number of the change; an acknowledgement covers its value. */
   readonly changeId: number;
 }
 
 interface Emergency {
   readonly receipt: string;
-  readonly alerts: readonly Shown[];
+  readonly alerts: readonly ShownAlert[];
   readonly sentAtMs: number;
-  /** A newer one tells of its alerts. */
+  /** A newer emergency covers its alerts. */
   replaced: boolean;
 }
 
-const everyMs = 5_000;
+const pollEveryMs = 5_000;
 const maxEmergencies = 200;
-/** The time for which Pushover answers about a receipt. */
-const receiptMs = 7 * 86_400_000;
+/** Time for which Pushover answers about a receipt, ms. */
+const receiptLifetimeMs = 7 * 86_400_000;
 const isReceipt = (text: string) => /^[A-Za-z0-9]{30}$/.test(text);
 
-export class Receipts {
-  readonly #options: ReceiptsOptions;
+export class EmergencyTracker {
+  readonly #options: EmergencyTrackerOptions;
   readonly #open = new Map<string, Emergency>();
   #restored = false;
   #life = new AbortController();
   #cancelTimer: (() => void) | null = null;
-  #looking: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
 
-  constructor(options: ReceiptsOptions) {
+  constructor(options: EmergencyTrackerOptions) {
     this.#options = options;
   }
 
   start(): void {
     this.#life = new AbortController();
     this.#restored = false;
-    this.#lookLater();
+    this.#schedulePoll();
   }
 
   async stop(): Promise<void> {
     this.#life.abort();
     this.#cancelTimer?.();
     this.#cancelTimer = null;
-    await this.#looking;
+    await this.#polling;
   }
 
-  /** Follows a message that was accepted, if it is an emergency. */
+  /** Starts to track an accepted message, if it is an emergency. */
   sent(message: Message, receipt: string): void {
     if (this.#life.signal.aborted || !isReceipt(receipt)) return;
     this.#follow(message, receipt, this.#options.clock.nowMs());
-    this.#lookLater();
+    this.#schedulePoll();
   }
 
   #follow(message: Message, receipt: string, sentAtMs: number): void {
-    const alerts = shownIn(message);
+    const alerts = alertsIn(message);
     if (alerts.length === 0) return;
     const emergency: Emergency = { receipt, alerts, sentAtMs, replaced: false };
-    // Those of an earlier run are found after what was sent since the start.
+    // Emergencies of an earlier run are restored after new ones may have been sent.
     for (const one of this.#open.values()) {
       if (one.receipt === receipt) continue;
       const [older, newer] = one.sentAtMs > sentAtMs ? [emergency, one] : [one, emergency];
-      older.replaced ||= tellsOfAll(newer, older);
+      older.replaced ||= coversAlertsOf(newer, older);
     }
     this.#open.set(receipt, emergency);
     const [oldest] = this.#open.keys();
     if (this.#open.size > maxEmergencies && oldest !== undefined) this.#open.delete(oldest);
   }
 
-  #lookLater(): void {
+  #schedulePoll(): void {
     if (this.#cancelTimer !== null || this.#life.signal.aborted) return;
-    this.#cancelTimer = this.#options.clock.after(everyMs, () => {
-      this.#looking = this.#look(this.#life.signal)
+    this.#cancelTimer = this.#options.clock.after(pollEveryMs, () => {
+      this.#polling = this.#poll(this.#life.signal)
         .catch(() => {})
         .then(() => {
           this.#cancelTimer = null;
-          if (this.#open.size > 0 || !this.#restored) this.#lookLater();
+          if (this.#open.size > 0 || !this.#restored) this.#schedulePoll();
         });
     });
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  async #poll(signal: AbortSignal): Promise<void> {
     if (!this.#restored) await this.#restore();
     for (const one of [...this.#open.values()]) {
       signal.throwIfAborted();
       try {
-        if (await this.#settled(one, signal)) this.#open.delete(one.receipt);
+        if (await this.#isDone(one, signal)) this.#open.delete(one.receipt);
       } catch (error) {
         if (signal.aborted) throw error;
         const why = error instanceof Error ? error.message : "failed";
@@ -124,16 +125,16 @@ export class Receipts {
     }
   }
 
-  /** @returns true if nothing is left to do about an emergency */
-  async #settled(one: Emergency, signal: AbortSignal): Promise<boolean> {
+  /** @returns true if the emergency needs no more polling */
+  async #isDone(one: Emergency, signal: AbortSignal): Promise<boolean> {
     const { read, cancel, clock, log } = this.#options;
-    if (clock.nowMs() >= one.sentAtMs + receiptMs) return true;
-    const { result, said } = await read(one.receipt, signal);
+    if (clock.nowMs() >= one.sentAtMs + receiptLifetimeMs) return true;
+    const { result, reply } = await read(one.receipt, signal);
     if (result.kind === "refused") return true;
     if (result.kind === "retry") return false;
-    const state = said as State;
+    const state = reply as EmergencyState;
     if (state.acknowledged === 1) {
-      await this.#acknowledge(one, byOf(state));
+      await this.#acknowledge(one, acknowledgerOf(state));
       return true;
     }
     if (state.expired === 1) return true;
@@ -157,45 +158,45 @@ export class Receipts {
   async #isOver({ alerts }: Pick<Emergency, "alerts">): Promise<boolean> {
     for (const { alertId, firedAtMs } of alerts) {
       const alert = (await this.#options.actions.alert(alertId))?.alert;
-      // An event is over when it happens: somebody has to have seen it.
+      // An event has no duration; it stays open until it is acknowledged.
       const open = alert?.firedAtMs === firedAtMs && alert.acknowledgedBy === null;
       if (open && (alert.event || (alert.state === "firing" && alert.severity === "critical"))) return false;
     }
     return true;
   }
 
-  /** Finds emergencies of an earlier run: those that sound still, and others about what nobody has acknowledged. */
+  /** Restores the emergencies of an earlier run that are still repeated or whose alerts are not acknowledged. */
   async #restore(): Promise<void> {
     const { actions, clock, name, expireMs } = this.#options;
     const nowMs = clock.nowMs();
-    for (const message of await actions.criticalMessages(nowMs - receiptMs)) {
+    for (const message of await actions.criticalMessages(nowMs - receiptLifetimeMs)) {
       const { receiver, receipt, deliveredAtMs } = message;
       if (receiver !== name || receipt === null || !isReceipt(receipt) || this.#open.has(receipt)) continue;
-      if (deliveredAtMs === null || deliveredAtMs + receiptMs <= nowMs) continue;
+      if (deliveredAtMs === null || deliveredAtMs + receiptLifetimeMs <= nowMs) continue;
       const sounds = deliveredAtMs + expireMs > nowMs;
-      if (sounds || !(await this.#isOver({ alerts: shownIn(message) })))
+      if (sounds || !(await this.#isOver({ alerts: alertsIn(message) })))
         this.#follow(message, receipt, deliveredAtMs);
     }
     this.#restored = true;
   }
 }
 
-/** The alerts that an emergency calls for. */
-function shownIn({ content }: Message): readonly Shown[] {
+/** The alerts that make a message an emergency. */
+function alertsIn({ content }: Message): readonly ShownAlert[] {
   return content.items.flatMap(({ change }) =>
-    change.kind !== "ended" && calls(change) && change.alert.severity === "critical"
+    change.kind !== "ended" && mentionsPeople(change) && change.alert.severity === "critical"
       ? [{ alertId: change.alertId, firedAtMs: change.alert.firedAtMs, changeId: change.id }]
       : [],
   );
 }
 
-/** Returns true if an emergency tells of all alerts of another. */
-function tellsOfAll({ alerts }: Emergency, other: Emergency): boolean {
+/** Returns true if an emergency covers all alerts of another. */
+function coversAlertsOf({ alerts }: Emergency, other: Emergency): boolean {
   const ids = new Set(alerts.map(({ alertId }) => alertId));
   return other.alerts.every(({ alertId }) => ids.has(alertId));
 }
 
-/** Returns true if somebody has acknowledged the alert since a change of it: what got worse since then is told again. */
+/** Returns true if the alert was acknowledged after the given change. A later rise is sent again by itself. */
 function isAcknowledgedSince(
   { changes }: { readonly changes: readonly AlertChange[] },
   changeId: number,

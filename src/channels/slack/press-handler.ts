@@ -1,7 +1,10 @@
-/** Does what people press under messages of a Slack channel, if they may, and tells them, and nobody else, what came of it. */
+/**
+ * Handles button presses in a Slack channel: checks authorization, runs the action, and shows the result to the person
+ * only.
+ */
 import type { Clock } from "../../domain/clock.ts";
 import type { ChatActions } from "../../domain/ports.ts";
-import { Acting, mayNot } from "../acting.ts";
+import { ActionRunner, notAllowed } from "../action-runner.ts";
 import type { Answer } from "../answers.ts";
 import { BoundedLog } from "../bounded-log.ts";
 import type { SendResult } from "../channel.ts";
@@ -9,11 +12,11 @@ import type { ChannelLog } from "../log.ts";
 import { RefusedPresses } from "../refused-presses.ts";
 import { ownLine } from "../text.ts";
 import type { Press } from "./frames.ts";
-import { cut } from "./render.ts";
+import { cutEscaped } from "./render.ts";
 import type { Listener } from "./socket.ts";
 
-export interface DeskOptions {
-  /** Shows a text to one person alone. */
+export interface PressHandlerOptions {
+  /** Shows a message to one person only. */
   readonly show: (body: object, signal: AbortSignal) => Promise<SendResult>;
   readonly channelId: string;
   /** Ids of the people who may act. */
@@ -26,24 +29,24 @@ export interface DeskOptions {
 
 const maxLine = 400;
 const maxText = 3_800;
-/** Answers to presses on their way to Slack; more are done without one. */
-const maxTelling = 50;
+/** Maximum answers being sent; further presses are handled without an answer. */
+const maxReplying = 50;
 
-export class Desk implements Listener {
-  readonly #options: DeskOptions;
+export class PressHandler implements Listener {
+  readonly #options: PressHandlerOptions;
   readonly #log: BoundedLog;
-  readonly #acting: Acting;
+  readonly #runner: ActionRunner;
   readonly #refused: RefusedPresses;
   readonly #life = new AbortController();
-  /** Somebody who may not act is being told so. */
-  #refusing = false;
-  #telling = 0;
+  /** True while a refusal is being sent. */
+  #replyingRefusal = false;
+  #replying = 0;
 
-  constructor(options: DeskOptions) {
-    this.#log = new BoundedLog({ ...options, where: "Slack" });
+  constructor(options: PressHandlerOptions) {
+    this.#log = new BoundedLog({ ...options, chat: "Slack" });
     this.#options = { ...options, log: this.#log };
-    this.#acting = new Acting({ ...this.#options, where: "Slack" });
-    this.#refused = new RefusedPresses({ ...options, where: "Slack" });
+    this.#runner = new ActionRunner({ ...this.#options, chat: "Slack" });
+    this.#refused = new RefusedPresses({ ...options, chat: "Slack" });
   }
 
   stop(): void {
@@ -62,7 +65,7 @@ export class Desk implements Listener {
 
   take(press: Press): void {
     void this.#serve(press).catch(() => {
-      // The channel stops.
+      // The channel is stopping.
     });
   }
 
@@ -72,35 +75,35 @@ export class Desk implements Listener {
       this.#refused.note(person.name, actionId);
       return this.#refuse(press);
     }
-    const answer = await this.#acting.withinPatience(this.#acting.pressed(actionId, person.name));
-    const told = answer.title || ownLine([answer.lines[0] ?? ""].flat().join(" "));
-    this.#log.acted(
+    const answer = await this.#runner.answerInTime(this.#runner.handlePress(actionId, person.name));
+    const outcome = answer.title || ownLine([answer.lines[0] ?? ""].flat().join(" "));
+    this.#log.logAction(
       answer.changed === true,
       { who: person.name, what: actionId },
-      `acted from Slack: ${told}`,
+      `acted from Slack: ${outcome}`,
     );
-    if (this.#telling >= maxTelling) return;
-    this.#telling++;
+    if (this.#replying >= maxReplying) return;
+    this.#replying++;
     try {
-      await this.#tell(press, answer);
+      await this.#reply(press, answer);
     } finally {
-      this.#telling--;
+      this.#replying--;
     }
   }
 
-  /** One at a time: whoever presses without end takes no request from those who may act. */
+  /** Sends one refusal at a time, so that repeated presses take no requests from people who are allowed to act. */
   async #refuse(press: Press): Promise<void> {
-    if (this.#refusing) return;
-    this.#refusing = true;
+    if (this.#replyingRefusal) return;
+    this.#replyingRefusal = true;
     try {
-      await this.#tell(press, mayNot);
+      await this.#reply(press, notAllowed);
     } finally {
-      this.#refusing = false;
+      this.#replyingRefusal = false;
     }
   }
 
-  /** Twice where it may pass. What was done is done, whether or not it can be told. */
-  async #tell({ person, threadTs }: Press, answer: Answer): Promise<void> {
+  /** Sends the answer, with one retry. The action is not undone if this fails. */
+  async #reply({ person, threadTs }: Press, answer: Answer): Promise<void> {
     const { show, channelId, log } = this.#options;
     const thread = threadTs === null ? {} : { thread_ts: threadTs };
     const body = { channel: channelId, user: person.id, text: textOf(answer), ...thread };
@@ -108,16 +111,18 @@ export class Desk implements Listener {
     const result = first.kind === "retry" ? await show(body, this.#life.signal) : first;
     if (result.kind === "delivered") return;
     const fields = { who: person.name, why: result.detail };
-    // Presses by people who may not act are counted above.
-    log[answer === mayNot ? "debug" : "warn"](fields, "Slack did not take the answer to a press");
+    // Presses of people who are not allowed are counted above.
+    log[answer === notAllowed ? "debug" : "warn"](fields, "Slack did not take the answer to a press");
   }
 }
 
 function textOf({ title, lines }: Answer): string {
-  let text = title === "" ? "" : `*${cut(title, maxLine)}*`;
+  let text = title === "" ? "" : `*${cutEscaped(title, maxLine)}*`;
   for (const [index, line] of lines.entries()) {
     const shown =
-      typeof line === "string" ? cut(line, maxLine) : `*${cut(line[0], 200)}* ${cut(line[1], maxLine)}`;
+      typeof line === "string"
+        ? cutEscaped(line, maxLine)
+        : `*${cutEscaped(line[0], 200)}* ${cutEscaped(line[1], maxLine)}`;
     if (text.length + shown.length + 1 > maxText) return `${text}\n… and ${lines.length - index} more`;
     text = text === "" ? shown : `${text}\n${shown}`;
   }
