@@ -1,6 +1,6 @@
 /**
- * The architecture as tables, held against the source: which room may know which, which library belongs where, and which
- * rooms touch neither clock, chance nor the world. ARCHITECTURE.md says why; when it and this file differ, one is wrong.
+ * The architecture as tables, held against the source: which folder may know which, which library belongs where, and which
+ * folders touch neither clock, chance nor the world. ARCHITECTURE.md says why; when it and this file differ, one is wrong.
  */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: samples of source are strings that hold templates.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { ambientUses, importsOf } from "./source-scanner.ts";
 
 const root = path.join(import.meta.dirname, "..");
 
-/** Room → rooms that it may import, itself aside. daemon/ and cli/ may import all; only cli/ and main.ts import daemon/, and only main.ts cli/. */
+/** Folder → folders that it may import, itself aside. daemon/ and cli/ may import all; only cli/ and main.ts import daemon/, and only main.ts cli/. */
 const mayImport = {
   domain: [],
   contract: ["domain"],
@@ -46,7 +46,7 @@ const mayImport = {
 } as const satisfies Record<string, readonly string[]>;
 
 /**
- * The entries of package.json's `exports`, which no room imports: each is one part of perpwatch, with what that needs to be used alone.
+ * The entries of package.json's `exports`, which no folder imports: each is one part of perpwatch, with what that needs to be used alone.
  * `figures.ts` and `schedule.ts` are parts of `rules.ts`.
  */
 const entryMayImport: Readonly<Record<string, readonly string[]>> = {
@@ -61,8 +61,8 @@ const entryMayImport: Readonly<Record<string, readonly string[]>> = {
 /** The folders and the file in which everything is put together. */
 const roof = ["daemon", "cli", "main.ts"];
 
-/** Rooms that decide and do not act: no I/O, no clock, no chance, no environment. */
-const pureRooms = [
+/** Folders that decide and do not act: no I/O, no clock, no chance, no environment. */
+const pureFolders = [
   "domain",
   "contract",
   "margin",
@@ -77,8 +77,8 @@ const pureRooms = [
 /** The one file in them that holds the real thing, to be handed in: systemClock. */
 const ambientFiles = ["domain/clock.ts"];
 
-/** Library → rooms that may use it, beside the roof. A library that is not listed may be used by the roof alone. */
-const libraryRooms: Readonly<Record<string, readonly string[]>> = {
+/** Library → folders that may use it, beside the roof. A library that is not listed may be used by the roof alone. */
+const libraryFolders: Readonly<Record<string, readonly string[]>> = {
   "better-sqlite3": ["history"],
   "discord.js": ["channels"],
   "@resvg/resvg-js": ["channels"],
@@ -113,16 +113,19 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
   "prom-client": ["web"],
 };
 
-/** Parts of Node that only some rooms may use. Pure rooms use none at all. */
-const nodeRooms: Readonly<Record<string, readonly string[]>> = {
+/** Parts of Node that only some folders may use. Pure folders use none at all. */
+const nodeFolders: Readonly<Record<string, readonly string[]>> = {
   "node:crypto": ["wallet", "signer", "exchange", "simulator", "history", "channels", "deliver", "web"],
   "node:child_process": ["channels"],
   "node:worker_threads": ["history"],
   "node:module": [],
 };
 
-/** Rooms that may read the environment; elsewhere settings arrive as values. */
-const environmentRooms = ["config", "wallet"];
+/** Folders that may read the environment; elsewhere settings arrive as values. */
+const environmentFolders = ["config", "wallet"];
+
+/** A longer file holds more than one idea. */
+const maxLines = 400;
 
 type SourceFiles = ReadonlyMap<string, string>; // path below src/, with slashes → text
 
@@ -130,19 +133,22 @@ type SourceFiles = ReadonlyMap<string, string>; // path below src/, with slashes
 function problemsOf(files: SourceFiles, declared: readonly string[]): string[] {
   const problems: string[] = [];
   for (const [file, text] of files) {
-    const room = roomOf(file);
-    const isRoof = roof.includes(room);
-    if (!isRoof && !(room in mayImport)) problems.push(`${file}: "${room}" is no room of the house`);
+    const folder = folderOf(file);
+    const isRoof = roof.includes(folder);
+    if (!isRoof && !(folder in mayImport)) problems.push(`${file}: "${folder}" is no folder of the table`);
     for (const { specifier } of importsOf(text)) {
       const problem = specifier.startsWith(".")
         ? relativeProblem(file, specifier, files)
         : libraryProblem(file, specifier, declared);
       if (problem !== undefined) problems.push(`${file}: ${problem}`);
     }
+    const lines = text.split("\n").length - 1;
+    if (lines > maxLines) problems.push(`${file}: ${lines} lines, more than ${maxLines}`);
     const uses = ambientUses(text);
     if (ambientFiles.includes(file)) continue;
-    if (pureRooms.includes(room)) problems.push(...uses.map((use) => `${file}: uses ${use} in a pure room`));
-    else if (!isRoof && !environmentRooms.includes(room) && readsEnvironment(text)) {
+    if (pureFolders.includes(folder))
+      problems.push(...uses.map((use) => `${file}: uses ${use} in a pure folder`));
+    else if (!isRoof && !environmentFolders.includes(folder) && readsEnvironment(text)) {
       problems.push(`${file}: reads the environment`);
     }
   }
@@ -150,8 +156,8 @@ function problemsOf(files: SourceFiles, declared: readonly string[]): string[] {
   return problems;
 }
 
-/** "engine/watch.ts" → "engine"; a file directly in src/ is its own room. */
-const roomOf = (file: string) => file.split("/")[0]!;
+/** "engine/watch.ts" → "engine"; a file directly in src/ is its own folder. */
+const folderOf = (file: string) => file.split("/")[0]!;
 
 const readsEnvironment = (text: string) =>
   ambientUses(text).includes("process") && /\bprocess\.env\b/.test(text);
@@ -163,7 +169,7 @@ function relativeProblem(file: string, specifier: string, files: SourceFiles): s
   const target = resolveImport(file, specifier);
   if (target.startsWith("..")) return `imports ${specifier}, which lies outside src/`;
   if (!files.has(target)) return `imports ${specifier}, which does not exist`;
-  const [from, to] = [roomOf(file), roomOf(target)];
+  const [from, to] = [folderOf(file), folderOf(target)];
   if (from === to) return undefined;
   if (to === "exports") return `nobody may know exports (${specifier})`;
   if (from === "exports")
@@ -175,22 +181,22 @@ function relativeProblem(file: string, specifier: string, files: SourceFiles): s
 }
 
 function libraryProblem(file: string, specifier: string, declared: readonly string[]): string | undefined {
-  const room = roomOf(file);
-  if (specifier === "(computed)") return roof.includes(room) ? undefined : "imports something computed";
+  const folder = folderOf(file);
+  if (specifier === "(computed)") return roof.includes(folder) ? undefined : "imports something computed";
   if (specifier.startsWith("node:")) {
-    if (pureRooms.includes(room)) return `${specifier} in a pure room`;
-    const allowed = nodeRooms[specifier];
-    return allowed === undefined || allowed.includes(room) || roof.includes(room)
+    if (pureFolders.includes(folder)) return `${specifier} in a pure folder`;
+    const allowed = nodeFolders[specifier];
+    return allowed === undefined || allowed.includes(folder) || roof.includes(folder)
       ? undefined
-      : `${specifier} does not belong in ${room}`;
+      : `${specifier} does not belong in ${folder}`;
   }
   const library = specifier
     .split("/")
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/");
   if (!declared.includes(library)) return `${library} is not among the dependencies`;
-  if (roof.includes(room) || libraryRooms[library]?.includes(room)) return undefined;
-  return `${library} does not belong in ${room}`;
+  if (roof.includes(folder) || libraryFolders[library]?.includes(folder)) return undefined;
+  return `${library} does not belong in ${folder}`;
 }
 
 /** Each cycle once, as the files on the way round. Imports of types count as others do. */
@@ -260,15 +266,15 @@ test("the oracle knows data and the exchange's own library, and nothing that com
 });
 
 test("the tables themselves are sound", () => {
-  const rooms = Object.keys(mayImport);
-  const named = [...Object.values(mayImport).flat(), ...Object.values(libraryRooms).flat(), ...pureRooms];
-  expect(named.filter((room) => !rooms.includes(room))).toEqual([]);
-  expect(Object.keys(libraryRooms).filter((library) => !declared.includes(library))).toEqual([]);
+  const folders = Object.keys(mayImport);
+  const named = [...Object.values(mayImport).flat(), ...Object.values(libraryFolders).flat(), ...pureFolders];
+  expect(named.filter((folder) => !folders.includes(folder))).toEqual([]);
+  expect(Object.keys(libraryFolders).filter((library) => !declared.includes(library))).toEqual([]);
   expect([...new Set(Object.values(entryMayImport).flat())].sort()).toEqual([...mayImport.exports].sort());
-  // Room by room along the table: no way leads back.
-  const asFiles = Object.entries(mayImport).map(([room, others]) => {
+  // Folder by folder along the table: no way leads back.
+  const asFiles = Object.entries(mayImport).map(([folder, others]) => {
     const text = others.map((other) => `import "../${other}/x.ts";`).join("\n");
-    return [`${room}/x.ts`, text] as const;
+    return [`${folder}/x.ts`, text] as const;
   });
   expect(cyclesIn(new Map(asFiles))).toEqual([]);
   expect(existsSync(path.join(root, "src", "main.ts"))).toBe(true);
@@ -289,14 +295,14 @@ describe("ARCHITECTURE.md tells what there is", () => {
   const filesAbove = (cell = "") =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!.replace(/\/$/, ""));
 
-  test("the rooms, with what each knows", () => {
+  test("the folders, with what each knows", () => {
     const told = rows
       .filter((row) => row.length === 5)
-      .map(([, room, , knows]) => [filesAbove(room)[0], knows]);
-    const sorted = (rooms: readonly (readonly [string | undefined, string | undefined])[]) =>
-      rooms.map(([room, knows]) => `${room}: ${knows?.split(", ").sort().join(", ")}`).sort();
+      .map(([, folder, , knows]) => [filesAbove(folder)[0], knows]);
+    const sorted = (folders: readonly (readonly [string | undefined, string | undefined])[]) =>
+      folders.map(([folder, knows]) => `${folder}: ${knows?.split(", ").sort().join(", ")}`).sort();
     const held = Object.entries(mayImport).map(
-      ([room, known]) => [room, known.join(", ") || "nothing"] as const,
+      ([folder, known]) => [folder, known.join(", ") || "nothing"] as const,
     );
     expect(sorted(told as [string, string][])).toEqual(sorted(held));
   });
@@ -335,7 +341,7 @@ describe("ARCHITECTURE.md tells what there is", () => {
 describe("bad source is told", () => {
   const cases: [name: string, files: Record<string, string>, told: string][] = [
     [
-      "a room looks upwards",
+      "a folder looks upwards",
       { "domain/a.ts": 'import { x } from "../engine/b.ts";', "engine/b.ts": "" },
       "domain/a.ts: domain may not know engine (../engine/b.ts)",
     ],
@@ -379,7 +385,7 @@ describe("bad source is told", () => {
       { "exports/margin.ts": 'import "../contract/b.ts";', "contract/b.ts": "" },
       "exports/margin.ts: this entry may not know contract (../contract/b.ts)",
     ],
-    ["an unknown room", { "util/a.ts": "" }, 'util/a.ts: "util" is no room of the house'],
+    ["an unknown folder", { "util/a.ts": "" }, 'util/a.ts: "util" is no folder of the table'],
     [
       "a file that is not there",
       { "margin/a.ts": 'import { x } from "./b.js";' },
@@ -391,7 +397,7 @@ describe("bad source is told", () => {
       "cli/a.ts: imports ../../package.json, which lies outside src/",
     ],
     [
-      "a library in the wrong room",
+      "a library in the wrong folder",
       { "web/a.ts": 'import Database from "better-sqlite3";' },
       "web/a.ts: better-sqlite3 does not belong in web",
     ],
@@ -406,9 +412,9 @@ describe("bad source is told", () => {
       "cli/a.ts: fast-check is not among the dependencies",
     ],
     [
-      "files in a pure room",
+      "files in a pure folder",
       { "rules/a.ts": 'import { readFileSync } from "node:fs";' },
-      "rules/a.ts: node:fs in a pure room",
+      "rules/a.ts: node:fs in a pure folder",
     ],
     [
       "hashing where no keys are",
@@ -420,32 +426,36 @@ describe("bad source is told", () => {
       { "channels/a.ts": "await import(`./${name}.ts`);" },
       "channels/a.ts: imports something computed",
     ],
-    ["the clock", { "engine/a.ts": "const t = Date.now();" }, "engine/a.ts: uses Date.now in a pure room"],
+    ["the clock", { "engine/a.ts": "const t = Date.now();" }, "engine/a.ts: uses Date.now in a pure folder"],
     [
       "the date of today",
       { "alerts/a.ts": "const t = new Date().getTime();" },
-      "alerts/a.ts: uses new Date() in a pure room",
+      "alerts/a.ts: uses new Date() in a pure folder",
     ],
     [
       "the date of today without parentheses",
       { "alerts/a.ts": "const t = +new Date;" },
-      "alerts/a.ts: uses new Date() in a pure room",
+      "alerts/a.ts: uses new Date() in a pure folder",
     ],
-    ["chance", { "margin/a.ts": "const r = Math.random();" }, "margin/a.ts: uses Math.random in a pure room"],
+    [
+      "chance",
+      { "margin/a.ts": "const r = Math.random();" },
+      "margin/a.ts: uses Math.random in a pure folder",
+    ],
     [
       "monotonic time",
       { "domain/a.ts": "performance.now()" },
-      "domain/a.ts: uses performance.now in a pure room",
+      "domain/a.ts: uses performance.now in a pure folder",
     ],
     [
       "a timer in a template",
       { "engine/a.ts": "const s = `${setTimeout(f, 1)}`;" },
-      "engine/a.ts: uses setTimeout() in a pure room",
+      "engine/a.ts: uses setTimeout() in a pure folder",
     ],
     [
-      "the environment in a pure room",
+      "the environment in a pure folder",
       { "contract/a.ts": "process.env.URL" },
-      "contract/a.ts: uses process in a pure room",
+      "contract/a.ts: uses process in a pure folder",
     ],
     [
       "the environment in another",
@@ -465,6 +475,8 @@ describe("bad source is told", () => {
       },
       "import cycle: margin/a.ts → margin/b.ts → margin/a.ts",
     ],
+    ["a long file", { "margin/a.ts": "\n".repeat(401) }, "margin/a.ts: 401 lines, more than 400"],
+    ["a loose file", { "util.ts": "" }, 'util.ts: "util.ts" is no folder of the table'],
     [
       "three files in a ring",
       { "cli/a.ts": 'import "./b.ts";', "cli/b.ts": 'import "./c.ts";', "cli/c.ts": 'import "./b.ts";' },
