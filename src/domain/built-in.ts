@@ -4,6 +4,7 @@ export const builtInRules = [
   "ExchangeUnreachable",
   "RuleFailing",
   "NotWatched",
+  "StateDamaged",
   "ChannelBroken",
   "MessagesDropped",
   "DrillFailed",
@@ -23,6 +24,8 @@ export const builtInMeanings: Readonly<Record<BuiltInRule, string>> = {
   RuleFailing: "an expression of a rule meets an error, so that no reading lets the rule be judged",
   NotWatched:
     "the daemon did not run for a minute or more: it was down, its machine slept, or its process was paused (one message each time)",
+  StateDamaged:
+    "values that the daemon keeps over restarts could not be read at a start, and were removed (one message)",
   ChannelBroken: "a channel does not take messages; what is owed there waits",
   MessagesDropped: "messages were owed to a channel that is no longer configured (one message)",
   DrillFailed: "a scheduled fire drill did not reach every channel in time",

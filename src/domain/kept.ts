@@ -82,6 +82,15 @@ export class KeptKind<Value, Key extends string | number = string> {
   }
 }
 
+/** A kept value that no start can read. */
+export interface DamagedValue {
+  readonly name: string;
+  /** The content, for people: `a silence`. */
+  readonly meaning: string;
+  /** True if a notification depends on it. */
+  readonly notifies: boolean;
+}
+
 /** A kept value that its owner cannot read: of a later version, or damaged. */
 export class KeptValueError extends Error {
   constructor(name: string, reason: string) {

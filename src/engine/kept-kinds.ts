@@ -10,7 +10,7 @@ import { keptGroup } from "../alerts/routing/group.ts";
 import { keptHeld } from "../alerts/routing/held-notifications.ts";
 import { keptSilence } from "../alerts/routing/holds.ts";
 import { keptThrottle, keptThrottled } from "../alerts/routing/throttles.ts";
-import { type KeptKind, KeptValueError, type KeptValues } from "../domain/kept.ts";
+import { type DamagedValue, type KeptKind, KeptValueError, type KeptValues } from "../domain/kept.ts";
 import { keptEvent } from "../evaluate/events/held-events.ts";
 import { keptHolders } from "../state/accounts/holders.ts";
 import { keptHoldings } from "../state/accounts/holdings.ts";
@@ -25,27 +25,55 @@ interface AnyKind extends Pick<KeptKind<unknown>, "keyOf" | "read"> {
   name(key: never): string;
 }
 
-export const keptKinds: readonly AnyKind[] = [
-  ...[keptKey, keptToday, keptProfit, keptHolders, keptHoldings, keptCounts],
-  ...[keptGroup, keptHeld, keptEnding, keptChain, keptSilence, keptIncidents, keptOnCall],
-  ...[keptPosition, keptNoData, keptThrottle, keptThrottled, keptEvent, keptPair],
-];
+/** Each kind with its content, for people. */
+const meanings: ReadonlyMap<AnyKind, string> = new Map<AnyKind, string>([
+  [keptKey, "the key of a wallet"],
+  [keptToday, "the day of a wallet"],
+  [keptProfit, "the profit of a wallet"],
+  [keptHolders, "the markets of a wallet"],
+  [keptHoldings, "the holdings of a wallet"],
+  [keptCounts, "counts of the daemon"],
+  [keptGroup, "the interval of a group of notifications"],
+  [keptHeld, "a held notification"],
+  [keptEnding, "an end of an alert that waited"],
+  [keptChain, "an escalation"],
+  [keptSilence, "a silence"],
+  [keptIncidents, "an incident"],
+  [keptOnCall, "an incident of an on-call service"],
+  [keptPosition, "the name of an open position"],
+  [keptNoData, "a no-data alert"],
+  [keptThrottle, "a throttle"],
+  [keptThrottled, "an event that a throttle held"],
+  [keptEvent, "an event that waited for figures"],
+  [keptPair, "the state of a pair"],
+]);
 
-/** @returns the values that their owners can read, those of no kind among them, and for people why others are not used */
+export const keptKinds: readonly AnyKind[] = [...meanings.keys()];
+
+/** Without a value of these a notification may not be sent. */
+const notifying: ReadonlySet<AnyKind> = new Set<AnyKind>([
+  ...[keptHeld, keptEnding, keptChain, keptOnCall, keptThrottled, keptEvent],
+]);
+
+/** @returns the values that their owners can read, those of no kind among them, and those that are not used, with the reasons */
 export function readable(kept: KeptValues): {
   readonly kept: KeptValues;
   readonly unread: readonly string[];
+  readonly damaged: readonly DamagedValue[];
 } {
   const read = new Map(kept);
   const unread: string[] = [];
+  const damaged: DamagedValue[] = [];
   for (const [name, text] of kept) {
+    const kind = keptKinds.find((one) => one.keyOf(name) !== null);
     try {
-      keptKinds.find((kind) => kind.keyOf(name) !== null)?.read(name, text);
+      kind?.read(name, text);
     } catch (error) {
       if (!(error instanceof KeptValueError)) throw error;
       read.delete(name);
       unread.push(`${error.message}; it is not used`);
+      damaged.push({ name, meaning: meanings.get(kind!)!, notifies: notifying.has(kind!) });
     }
   }
-  return { kept: read, unread };
+  return { kept: read, unread, damaged };
 }

@@ -2,7 +2,7 @@ import type { AlertIds } from "../alerts/alert-changes.ts";
 import type { Alert, AlertChange, RuleState, Severity } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
 import type { Facts } from "../domain/facts.ts";
-import type { KeptValues } from "../domain/kept.ts";
+import type { DamagedValue, KeptValues } from "../domain/kept.ts";
 
 /** The state that history knew at the start. */
 export interface Remembered {
@@ -15,6 +15,8 @@ export interface Remembered {
   /** The receivers that were notified of each alert that fires, and the level at which they were last. */
   readonly told: ReadonlyMap<number, ReadonlyMap<string, Severity>>;
   readonly keep: KeptValues;
+  /** Kept values that could not be read; a start removes them. Left out: none. */
+  readonly damaged?: readonly DamagedValue[];
   /** Sentences for people about what was kept and is not used. Left out: all of it is. */
   readonly unread?: readonly string[];
   /** Those that may have taken what the firing alerts are about: word of them came already, and comes no more. */

@@ -260,7 +260,7 @@ function statesPeak(profit: StatsColumns, equity: StatsColumns, i: number): bool
 async function readRemembered(store: WatchHistory): Promise<Remembered> {
   const firing = await store.alerts({ state: "firing" });
   const recent = await store.alerts({ state: "ended", limit: maxRecentAlerts });
-  const { kept: keep, unread } = readable(await store.keep());
+  const { kept: keep, unread, damaged } = readable(await store.keep());
   const { facts, unread: unreadFacts } = readableFacts(await store.facts());
   const known = new Set([...firing, ...recent].map(({ id }) => id));
   const missing = Escalations.idsIn(keep).filter((id) => !known.has(id));
@@ -297,6 +297,7 @@ async function readRemembered(store: WatchHistory): Promise<Remembered> {
     told: notified,
     keep,
     unread: [...unread, ...unreadFacts],
+    damaged,
     liquidations,
     held: waiting,
     facts: new Map(facts.map(({ owner, name, value }) => [factName(owner, name), value])),

@@ -531,7 +531,7 @@ test("a digest's expression, time zone and receivers are looked at, each at its 
 test("routes and inhibitions may name every alert that perpwatch raises itself", () => {
   using at = configFolder();
   const own =
-    "Blind, ExchangeUnreachable, RuleFailing, NotWatched, ChannelBroken, MessagesDropped, DrillFailed, InboxDiffers, UnknownNotification";
+    "Blind, ExchangeUnreachable, RuleFailing, NotWatched, StateDamaged, ChannelBroken, MessagesDropped, DrillFailed, InboxDiffers, UnknownNotification";
   const text = `routing:\n  receivers: [here]\n  routes: [{ match: { rule: [${own}] }, receivers: [here] }]\ninhibit: [{ source: { rule: NotWatched }, target: { rule: [${own}] } }]`;
   expect(problems(completed(text), at)).toEqual([]);
   for (const name of own.split(", ")) {

@@ -3,6 +3,7 @@ import { AlertBook } from "../../alerts/alert-book.ts";
 import { Endings } from "../../alerts/endings/endings.ts";
 import { incidentsOptions } from "../../alerts/incidents/incidents.ts";
 import { ChannelAlerts } from "../../alerts/own/channel-alerts.ts";
+import { DamagedState } from "../../alerts/own/damaged-state.ts";
 import { Downtime } from "../../alerts/own/downtime.ts";
 import { DrillAlerts } from "../../alerts/own/drill-alerts.ts";
 import { Failing } from "../../alerts/own/failing.ts";
@@ -61,6 +62,7 @@ export function alertsStage(of: Beginning & StateParts, later: Later): AlertPart
     ...{ advisor, alerts, noData, failing, downtime, channels },
     own: new OwnAlerts(alerts, [
       ...[noData, failing, downtime, channels],
+      new DamagedState(alerts, remembered.damaged ?? []),
       new DrillAlerts(alerts, isConfigured, settings.drills ?? true),
       new InboxAlerts({ alerts, wallet, audits: settings.acknowledge.audit !== null }),
     ]),

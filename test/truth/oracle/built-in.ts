@@ -11,6 +11,7 @@ import { livesOf } from "./lives.ts";
  */
 const groundless: ReadonlySet<string> = new Set<BuiltInRule>([
   "RuleFailing",
+  "StateDamaged",
   "MessagesDropped",
   "DrillFailed",
   "UnknownNotification",
