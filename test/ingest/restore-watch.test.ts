@@ -279,6 +279,27 @@ test("kept values that their owners cannot read are not used, and named; the oth
   expect(watch.observe({ kind: "time", atMs: startMs + 1 }).notes).toEqual([]);
 });
 
+test.each([
+  ["silence/1", "warning", "a silence (silence/1)"],
+  ["held/1", "critical", "a held notification (held/1)"],
+  ["escalation/4", "critical", "an escalation (escalation/4)"],
+])(
+  "a kept value %s that cannot be read is removed, and reported once as %s",
+  async (name, severity, removed) => {
+    const store = Object.assign(new Asked(), { keep: async () => new Map([[name, "{"]]) });
+    const rules =
+      "rules:\n  - { name: One, scope: trader, when: 'trader.equity > 1.0', severity: info, summary: one }\n";
+    const watch = await restoreWatch(settingsOf({ rules }), store as never, startMs);
+    const started = { kind: "started", version: "0", lastAliveMs: startMs - 1_000 } as const;
+    const { changes } = watch.observe({ ...started, atMs: startMs });
+    expect(changes.keep).toContainEqual({ name, value: null });
+    expect(changes.alertChanges.map(({ alert, details }) => [alert.rule, alert.severity, details])).toEqual([
+      ["StateDamaged", severity, [["Removed", removed]]],
+    ]);
+    expect(watch.observe({ ...started, atMs: startMs + 1_000 }).changes.alertChanges).toEqual([]);
+  },
+);
+
 describe("each kind of kept value", () => {
   const texts = [
     "",
