@@ -261,10 +261,11 @@ test("a mail's chart is what was when it was sealed: the repeat by another run i
     },
   };
   const alert = one.alerts.alert();
-  const lost = one.smtp.fail({ at: "afterData", drop: true });
+  one.smtp.fail({ at: "afterData", drop: true });
   const before = await one.boot({ charts });
   await one.owe(before, one.alerts.step("fired", alert, ["chat", "mail"]));
-  await lost.used;
+  // The whole mail has arrived, and its acceptance is lost.
+  await one.smtp.waitForMail(({ cut }) => cut, eventMs);
   await before.stop();
   // The figure went on, and the rule may be another one by now.
   to = 0.19;
