@@ -1,4 +1,4 @@
-/** Accounts and positions whose figures are told as such, and not computed from states. */
+/** Accounts and positions with injected figures, which are not computed from states. */
 import type { PositionState, SubaccountState } from "../../domain/account.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import { sideOf } from "./account-comparison.ts";
@@ -33,7 +33,7 @@ export class GivenAccounts {
     this.#keeper = keeper;
   }
 
-  /** The account of this name, its figures told as such; made when it is not known. */
+  /** Returns the account of this name with injected figures; creates it if it is not known. */
   give({ wallet, pdaIndex, subaccount }: AccountRef, atMs: number): AccountEntry {
     const ref: AccountRef = { wallet, pdaIndex, subaccount };
     const known = this.#accounts.get(ref);
@@ -46,7 +46,7 @@ export class GivenAccounts {
     return account;
   }
 
-  /** A position of such an account; one on the other side is another one. `first`: as of `SubjectKeeper`. */
+  /** Returns a position of such an account; the other side is another position. `first`: see `SubjectKeeper`. */
   givePosition(account: AccountEntry, symbol: string, side: "long" | "short", first: boolean): PositionEntry {
     const known = account.positions.get(symbol);
     const state: PositionState = { ...noPosition, symbol, baseLots: side === "long" ? 1n : -1n };
@@ -59,7 +59,7 @@ export class GivenAccounts {
     return entry;
   }
 
-  /** Ends a position of such an account; with `symbol` null the account itself. */
+  /** Removes a position of such an account; with `symbol` null the account itself. */
   take(account: AccountEntry, symbol: string | null, atMs: number, why: Parting): void {
     account.shrunkAtMs = atMs;
     if (symbol === null) {
