@@ -1,7 +1,7 @@
 /**
- * Rules whose subjects cannot be known while their source is silent: no position is judged in a wallet that is not read,
- * and no event comes from a history that is not. So for every wallet and source behind such a rule somebody waits for
- * word, and says that the rule is blind when there is none for too long.
+ * Detects missing data for rules whose subjects are unknown while their source is silent: no position is judged in a wallet that
+ * is not read, and no event comes from a history that is not read. So each wallet and source of such a rule has a timer that
+ * reports the rule as without data if no answer arrives in time.
  */
 
 import type { Sighted } from "../alerts/own/gaps.ts";
@@ -22,7 +22,7 @@ interface BlindRule {
   unknown: Unknown | null;
 }
 
-/** The parts that the no-data watches of many wallets share: those over one source with the same rules. */
+/** The parts that the no-data watches of many wallets share: those of one source with the same rules. */
 interface Post {
   readonly source: Source;
   readonly rules: readonly Rule[];
@@ -36,14 +36,14 @@ class NoDataWatch implements Due {
   readonly #post: Post;
   readonly #wallet: string | null;
   #seen = false;
-  /** Those that are blind now. */
+  /** The rules that have no data now. */
   #blind = nobody;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
   order: number | undefined = undefined;
 
-  /** @param wallet null: of the exchange */
+  /** @param wallet null: the exchange */
   constructor(post: Post, wallet: string | null) {
     this.#post = post;
     this.#wallet = wallet;
@@ -57,7 +57,7 @@ class NoDataWatch implements Due {
     return this.#blind.length > 0;
   }
 
-  /** There is word. @returns those that were blind */
+  /** Takes an answer. @returns the rules that had no data */
   heard(): readonly BlindRule[] {
     const blind = this.#blind;
     this.#seen = true;
@@ -75,14 +75,14 @@ class NoDataWatch implements Due {
   }
 }
 
-/** These scopes rest on all accounts of a wallet, whichever those are. Of books each wallet is a part. */
+/** Scopes that depend on all accounts of a wallet. Each wallet is a part of every book. */
 const ofAccounts: ReadonlySet<Scope> = new Set(["position", "trader", "book"]);
 
-/** Sources that no wallet owns, and what stands for them as a subject. */
+/** Sources without a wallet; the exchange is their subject. */
 const ofTheExchange: ReadonlySet<Source> = new Set(["exchangeStatus", "marketConfig"]);
 
 export class NoDataWatches {
-  /** By source, then wallet; null: of the exchange. */
+  /** By source, then wallet; null: the exchange. */
   readonly #noDataWatches = new Map<Source, Map<string | null, NoDataWatch>>();
   readonly #deadlines: Deadlines;
   readonly #note: (sighted: Sighted, builder: ChangesBuilder) => void;
@@ -103,7 +103,7 @@ export class NoDataWatches {
   ) {
     this.#deadlines = options.deadlines;
     this.#note = options.note;
-    // Nobody hears of what a rule in shadow mode cannot see.
+    // Missing data of rules in shadow mode are not reported.
     const conditions = options.ruleSet.conditions.filter(({ mode }) => mode === "live");
     const events = options.ruleSet.events.filter(({ mode }) => mode === "live");
     const asRules = new Map(events.map((rule) => [rule, asSighted(rule)]));
@@ -119,7 +119,7 @@ export class NoDataWatches {
       );
     const wanting = new Wanting();
     for (const wallet of options.wallets) {
-      // Symbols are no matter here: which ones a wallet holds is what is not known.
+      // Symbols do not matter here: the markets that a wallet holds are not known.
       const wanted = ({ select, needsSession }: RuleSet["conditions" | "events"][number]): boolean =>
         applies({ select: { ...select, symbol: null }, needsSession }, { wallet: wallet.name }, () => wallet);
       for (const rule of conditions) {
@@ -152,7 +152,7 @@ export class NoDataWatches {
     }
   }
 
-  /** After a reload: what was overdue before it is so still. */
+  /** After a reload: watches that were overdue before stay overdue. */
   goOn(nowMs: number): void {
     for (const ofSource of this.#noDataWatches.values())
       for (const noDataWatch of ofSource.values()) {
@@ -162,7 +162,7 @@ export class NoDataWatches {
       }
   }
 
-  /** A source answered, all of it, at `atMs` at the latest. */
+  /** Takes a complete answer of a source, all parts of which were read at `atMs` or later. */
   seen(source: Source, wallet: string | null, atMs: number, builder: ChangesBuilder): void {
     const noDataWatch = this.#noDataWatches.get(source)?.get(wallet);
     if (!noDataWatch) return;
@@ -205,7 +205,7 @@ class Wanting {
   }
 }
 
-/** Sources of rules that may not lack data unsaid. */
+/** Sources of rules whose missing data have to be reported. */
 export function alertingSources({ conditions, events }: RuleSet): ReadonlySet<Source> {
   const read = conditions.flatMap(({ noData, reads }) =>
     noData === "alert" ? reads.flatMap(({ sources }) => sources) : [],
@@ -213,7 +213,7 @@ export function alertingSources({ conditions, events }: RuleSet): ReadonlySet<So
   return new Set([...read, ...events.flatMap(({ on }) => eventSources[on as RuleEventKind] ?? [])]);
 }
 
-/** An event rule as something that can be blind: only its own source counts. */
+/** An event rule in the form for missing data: only its own source counts. */
 function asSighted({ name, on, severity, staleAfterMs }: RuleSet["events"][number]): Rule {
   const source = eventSources[on as RuleEventKind];
   return { name, noData: "alert", levels: [{ severity }], reads: [{ sources: [source] }], staleAfterMs };

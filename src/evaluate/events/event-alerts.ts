@@ -1,4 +1,4 @@
-/** Alerts about events: of the user's rules, of events that no rule could judge, and of notifications that nobody foresaw. */
+/** Alerts about events: of the user's rules, of events that no rule could judge, and of notifications of an unknown type. */
 import type { AlertBook } from "../../alerts/alert-book.ts";
 import type { NewAlert } from "../../alerts/live-alert.ts";
 import type { Throttles } from "../../alerts/routing/throttles.ts";
@@ -21,17 +21,17 @@ export interface EventAlertOptions {
   readonly alerts: AlertBook;
   readonly throttles: Throttles;
   readonly wallet: (name: string) => WatchedWallet | undefined;
-  /** The time at which the figures of an event's account were seen, ms, where they do not show the event yet; else null. */
+  /** The time at which the figures of an event's account were seen, ms, if they are from before the event; else null. */
   readonly figuresBefore: (event: Event) => number | null;
   /** IANA name, for times in texts. */
   readonly timezone: string;
-  /** The facts of a judgement that channel templates name. */
+  /** The facts of a judgement that channel templates use. */
   readonly facts: (env: Env) => TemplateFacts | undefined;
 }
 
 type EventLabels = Pick<NewAlert, "labels" | "severity"> & { readonly shadow: boolean };
 
-/** An alert about an event, and the receivers who are owed word of it now. */
+/** An alert about an event, and the receivers that it is pending for. */
 interface Raised {
   readonly alertId: number;
   readonly owed: readonly string[];
@@ -45,18 +45,18 @@ export class EventAlerts {
     this.#options = options;
   }
 
-  /** Takes back a past alert, of which earlier copies of an announcement were notified. @param waiting receivers for whom it is held */
+  /** Restores a past alert about an announcement. @param waiting receivers for whom it is held */
   restore(alert: Alert, word: Match["word"], waiting: readonly string[]): void {
     this.#announcements.restore(alert, word, () => this.#options.alerts.receivers(alert, waiting));
   }
 
-  /** Raises the alert of a rule that matches. @returns as of `#notifyOnce` */
+  /** Raises the alert of a rule that matches. @returns as for `#notifyOnce` */
   tell(rule: EventRule, event: Event, env: Env, builder: ChangesBuilder): readonly Match[] {
     const tell = (except: readonly string[]) => this.#tell(rule, event, env, builder, except);
     return this.#notifyOnce(rule.name, rule.acknowledge, event, this.#labelsOf(event, rule), tell);
   }
 
-  /** Delivers what nobody foresaw as it is: it stays unacknowledged until a person says otherwise. @returns as of `#notifyOnce` */
+  /** Raises an alert for a notification of an unknown type: it stays unacknowledged until a person handles it. @returns as for `#notifyOnce` */
   tellUnknown(event: Event, builder: ChangesBuilder): readonly Match[] {
     const labels = event.wallet === null ? {} : (this.#options.wallet(event.wallet)?.labels ?? {});
     return this.#notifyOnce(
@@ -68,7 +68,7 @@ export class EventAlerts {
     );
   }
 
-  /** The figures did not come. Whether these rules would have told of the event nobody knows, so the event is told of. */
+  /** Reports an event that these rules could not judge, as its figures did not arrive in time. */
   tellUnjudged({ event, sinceMs }: HeldEvent, open: readonly OpenRule[], builder: ChangesBuilder): Match {
     const names = open.map(({ rule }) => rule.name).join(", ");
     const what = event.inbox?.notificationType ?? event.kind;
@@ -93,8 +93,8 @@ export class EventAlerts {
   }
 
   /**
-   * Raises the alert of a rule for an event. Where the event is another wallet's copy of an announcement, only for
-   * receivers that were not notified of it yet, and not at all where there are none.
+   * Raises the alert of a rule for an event. If the event is another wallet's copy of an announcement, the alert is only for
+   * receivers that were not notified yet; if there are none, no alert is raised.
    * @returns this alert and those of earlier copies
    */
   #notifyOnce(
@@ -113,7 +113,7 @@ export class EventAlerts {
     if (earlier.length > 0 && receivers.length === 0) return matches;
     const { alertId, owed } = tell(notified);
     const own: Match = { rule, alertId, word };
-    // Those for whom it is held are notified of another wallet's copy that nothing holds.
+    // Receivers for whom it is held are notified of another wallet's copy that is not held.
     if (!shadow) this.#announcements.note(event, own, owed);
     return [...matches, own];
   }
@@ -157,7 +157,7 @@ export class EventAlerts {
     return { alertId: change.alertId, owed };
   }
 
-  /** Says of when the account's figures in the text are, where they are from before the event. */
+  /** Label with the time of the account's figures in the text, if they are from before the event. */
   #olderFigures(rule: EventRule, event: Event): (readonly [string, string])[] {
     if (!namesFigures(rule)) return [];
     const atMs = this.#options.figuresBefore(event);
@@ -182,7 +182,7 @@ export class EventAlerts {
     );
   }
 
-  /** Tells of an event on behalf of no rule of the user's. */
+  /** Raises an alert for an event by a built-in rule. */
   #tellOf(
     event: Event,
     own: Pick<NewAlert, "rule" | "severity" | "labels" | "summary" | "description" | "except"> & {
@@ -217,10 +217,10 @@ export class EventAlerts {
   }
 }
 
-/** The built-in rule that delivers notifications of a kind that neither the contract nor any rule knows. */
+/** The built-in rule for notifications of a type that neither the contract nor any rule knows. */
 export const unknownTypeRule = "UnknownNotification" satisfies BuiltInRule;
 
-/** True if a rule's text names a figure of the account's that moves. */
+/** True if a rule's text contains a figure of the account that changes. */
 function namesFigures({ summary, description }: EventRule): boolean {
   return figureInText.test(`${summary.text} ${description?.text ?? ""}`);
 }
