@@ -1,4 +1,4 @@
-/** A condition rule from its mapping. */
+/** Reads a condition rule from its mapping. */
 
 import { type Severity, severities } from "../../domain/alert.ts";
 import type { Checked } from "../expression/compile.ts";
@@ -55,7 +55,7 @@ export const conditionKeys: readonly string[] = [
 
 const defaultKeepFiringMs = 60_000;
 
-/** @returns undefined when anything was wrong; every mistake was told. */
+/** @returns undefined if there was a mistake; every mistake was reported */
 export function readCondition(reader: Reader, desk: Desk): ConditionRule | undefined {
   let wrong = false;
   const watched: Desk = {
@@ -111,13 +111,13 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     reader.problem("worse", { message: "worse: is the direction of the value: it needs one" });
   const worst = readWorst(reader, worse);
   const kind = value?.type.kind;
-  // A value that is wrong counts as some number here, so that the mistakes behind it are told as well.
+  // An invalid value counts as some number here, so that later mistakes are reported as well.
   const known = value === undefined ? { unit: "none" as const } : measureOf(value.type);
   const naming: Naming = !reader.has("value")
     ? bare
     : { ...bare, value: { kind: kind === "int" || kind === "duration" ? kind : "double", ...known } };
   const levels = readLevels(reader, naming, gathered, watched, value?.tree);
-  // What messages name is no reason to judge, so only the conditions' reads count; their windows are kept all the same.
+  // Fields in messages are no reason to judge, so only the conditions' reads count; the windows of messages are kept all the same.
   const reads = gathered.reads;
   const limits = gathered.neededLimits;
   const { readsNow, readsPresent } = gathered;
@@ -178,7 +178,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
       scope,
       value?.text ?? null,
       levels.map((level) => [level.severity, level.when.text, level.resolveWhen?.text ?? null]),
-      // Another selection makes another book of it.
+      // Another selection is another book.
       ...(by === null ? [] : [by, select]),
       ...(mode === "shadow" ? [mode] : []),
       ...(named.length > 0 ? [named] : []),
@@ -192,7 +192,7 @@ function measureOf(type: StaticType): Pick<NonNullable<Naming["value"]>, "unit" 
   return { unit: unitOf(type), range: rangeOf(type) };
 }
 
-/** Sizes of different markets do not add up. */
+/** Refuses to sum sizes of different markets. */
 function refuseNetSize(reader: Reader, gathered: Gathered, desk: Desk): void {
   if (!gathered.reads.some((read) => read.scope === "book" && read.field === "netSize")) return;
   desk.problem(
@@ -202,7 +202,7 @@ function refuseNetSize(reader: Reader, gathered: Gathered, desk: Desk): void {
   );
 }
 
-/** `market`, `none`, or a label that some wallet carries. */
+/** `market`, `none`, or a label that some wallet has. */
 function readBy(reader: Reader, { input: { wallets } }: Desk): string {
   const { text = "none" } = reader.text("by") ?? {};
   const labels = new Set(wallets.flatMap((wallet) => Object.keys(wallet.labels)));
@@ -229,7 +229,7 @@ function warnOfEmptyBook(reader: Reader, name: string, by: string, select: Selec
   desk.warn(problemAt(reader.place("select"), { message: `${name} selects no wallet: its book is empty` }));
 }
 
-/** `1` or `100%`; null: none is given. */
+/** `1` or `100%`; null: absent. */
 function readWorst(reader: Reader, worse: keyof typeof givenDirections | undefined): number | null {
   const found = reader.text("worst");
   if (found === undefined) return null;
@@ -248,8 +248,8 @@ function readWorst(reader: Reader, worse: keyof typeof givenDirections | undefin
 const givenDirections = { higher: higherIsWorse, lower: lowerIsWorse, away: farFromZeroIsWorse } as const;
 
 /**
- * The direction in which the value gets worse at each level: as the rule says, as its condition gives it, against the way back
- * (`resolveWhen`), or towards the next level.
+ * The direction in which the value gets worse at each level: as the rule states it, as its condition gives it, opposite to
+ * `resolveWhen`, or towards the next level.
  */
 function withExcess(levels: readonly Level[], worse: keyof typeof givenDirections | undefined): Level[] {
   const given = worse && givenDirections[worse];
@@ -266,7 +266,7 @@ function withExcess(levels: readonly Level[], worse: keyof typeof givenDirection
     .toReversed();
 }
 
-/** Either `levels:` with a `value:`, or the short form with `when:` and `severity:`. */
+/** Reads `levels:` with a `value:`, or the short form with `when:` and `severity:`. */
 function readLevels(
   reader: Reader,
   naming: Naming,
@@ -322,7 +322,7 @@ function tellOverlap(reader: Reader, level: Level, desk: Desk): void {
   if (message !== null) desk.problem(problemAt(reader.place("resolveWhen"), { message }));
 }
 
-/** A word that is shorter than the schedule of what it is about would make the rule blind; it is not taken at that. */
+/** A `staleAfter` below the interval of a source would leave the rule without data; it is raised, with a warning. */
 function warnOfPace(
   reader: Reader,
   staleAfterMs: number | undefined,
@@ -331,7 +331,7 @@ function warnOfPace(
 ): void {
   if (staleAfterMs === undefined) return;
   const { scheduleMs } = desk.input;
-  // Some are asked rarely on purpose, and nobody means them by "stale".
+  // Some sources are read rarely on purpose, and are not meant by `staleAfter`.
   const paced = new Set(reads.flatMap((read) => read.sources).filter((source) => !isSlow(source)));
   const slow = [...paced].filter((source) => scheduleMs[source] > staleAfterMs);
   if (slow.length === 0) return;

@@ -1,4 +1,4 @@
-/** An event rule from its mapping. */
+/** Reads an event rule from its mapping. */
 import { severities } from "../../domain/alert.ts";
 import type { AckWord } from "../../domain/delivery.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
@@ -40,7 +40,7 @@ export const eventKeys: readonly string[] = [
 const ackWords: readonly AckWord[] = ["never", "whenDelivered", "whenAcknowledged", "always"];
 const always: Compiled<boolean> = { text: "true", unit: "none", run: () => true };
 
-/** @returns undefined when anything was wrong; every mistake was told. */
+/** @returns undefined if there was a mistake; every mistake was reported */
 export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
   let wrong = false;
   const watched: Desk = {

@@ -1,6 +1,6 @@
 /**
- * All rule files → one rule set, or every mistake in them. A set is taken whole or not at all: what is running is never
- * replaced by half of something.
+ * Loads all rule files into one rule set, or reports every mistake in them. A rule set is complete or not loaded at all, so that a
+ * running one is never replaced by a part of another.
  */
 import { isMap, isSeq, type Node, type YAMLMap } from "yaml";
 import { noValues } from "../expression/named.ts";
@@ -14,7 +14,7 @@ import { mappingOf, Reader } from "./reader.ts";
 import { problemAt, RuleSource, scalarText } from "./source.ts";
 import { ValueBook } from "./values.ts";
 
-/** The keys of an override beside a rule's own keys. Renaming is none of it. */
+/** The keys of an override besides a rule's own keys. Renaming is not possible. */
 const overrideOnly = ["enabled"];
 const notOverridden = ["name", "scope", "on"];
 const maxRules = 1_000;
@@ -50,7 +50,7 @@ export function loadRules(input: LoadInput): Loaded {
     const before = seen.get(name);
     if (name !== "" && before !== undefined)
       desk.problem(problemAt(at, { message: `the rule ${name} is there already, at ${before}` }));
-    // An override means the first of two: held against the second, it would only be wrong in other ways.
+    // An override applies to the first of two rules of one name; applied to the second, it would only cause further mistakes.
     const isSecond = name !== "" && before !== undefined;
     if (!isSecond) seen.set(name, `${at.file}:${at.line}`);
     if (seen.size > maxRules) {
@@ -96,7 +96,7 @@ export function loadRules(input: LoadInput): Loaded {
   return { ruleSet: { values: named, conditions, events }, warnings };
 }
 
-/** In the order in which a reader of the files meets them, overrides last. A key that was looked at twice is told once. */
+/** Sorts mistakes in the order of the files, overrides last, and removes duplicates. */
 function inOrder(problems: readonly RuleProblem[], files: readonly string[]): RuleProblem[] {
   const told = new Set<string>();
   const rank = (problem: RuleProblem) => (problem.line === 0 ? files.length : files.indexOf(problem.file));
@@ -108,10 +108,10 @@ function inOrder(problems: readonly RuleProblem[], files: readonly string[]): Ru
     .sort((a, b) => rank(a) - rank(b) || a.line - b.line || a.column - b.column);
 }
 
-/** Somewhere in it, at the beginning of a line. */
+/** Matches anywhere in the text, at the beginning of a line. */
 const ruleFileBegins = /^[\s{]*["']?(?:rules|values)["']?\s*:/m;
 
-/** @returns null for a file that does not hold a list of rules or values, which is told */
+/** @returns null for a file without a list of rules or values, which is reported */
 function rulesOf(
   name: string,
   text: string,
@@ -119,7 +119,7 @@ function rulesOf(
   values: ValueBook,
 ): { source: RuleSource; node: Node }[] | null {
   const example = { message: "a rule file begins with rules: and a list of rules" };
-  // A key, or a file of the system, that is named by mistake is not quoted.
+  // The content of a key file or a system file that is named by mistake is not quoted.
   if (!ruleFileBegins.test(text)) {
     desk.problem(problemAt({ file: name, line: 1, column: 1, source: "" }, example));
     return null;
@@ -183,7 +183,7 @@ function overridePlace(path: string) {
   return { file: `ruleOverrides.${path}`, line: 0, column: 0, source: "" };
 }
 
-/** A wallet without a session gets no notifications: a rule that lives on them is silent for it, and says so here. */
+/** Warns that a rule on notifications does not work for a wallet without a session. */
 function warnOfWatchOnly(rule: ConditionRule | EventRule, desk: Desk): void {
   if (!rule.needsSession) return;
   const { wallet, labels } = rule.select;

@@ -10,8 +10,8 @@ import { numberOf } from "../types.ts";
 import { absence } from "./fields.ts";
 
 /**
- * @param name of the value
- * @param symbol of another market whose value is meant
+ * @param name name of the value
+ * @param symbol symbol of another market whose value is read
  * @param compileFilter compiles the value's own expression
  */
 export function namedValue(
