@@ -16,62 +16,62 @@ import { applies } from "./selection.ts";
 
 type Rule = Sighted["rule"];
 
-interface BlindRule {
+interface RuleWithoutData {
   readonly rule: Rule;
   readonly node: Sighted["node"];
   unknown: Unknown | null;
 }
 
 /** The parts that the no-data watches of many wallets share: those of one source with the same rules. */
-interface Post {
+interface WatchGroup {
   readonly source: Source;
   readonly rules: readonly Rule[];
   readonly staleAfterMs: number;
-  readonly note: (one: BlindRule) => void;
+  readonly note: (one: RuleWithoutData) => void;
 }
 
-const nobody: readonly BlindRule[] = [];
+const noRules: readonly RuleWithoutData[] = [];
 
 class NoDataWatch implements Due {
-  readonly #post: Post;
+  readonly #group: WatchGroup;
   readonly #wallet: string | null;
   #seen = false;
   /** The rules that have no data now. */
-  #blind = nobody;
+  #withoutData = noRules;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
   order: number | undefined = undefined;
 
   /** @param wallet null: the exchange */
-  constructor(post: Post, wallet: string | null) {
-    this.#post = post;
+  constructor(group: WatchGroup, wallet: string | null) {
+    this.#group = group;
     this.#wallet = wallet;
   }
 
   get staleAfterMs(): number {
-    return this.#post.staleAfterMs;
+    return this.#group.staleAfterMs;
   }
 
-  get isBlind(): boolean {
-    return this.#blind.length > 0;
+  get hasNoData(): boolean {
+    return this.#withoutData.length > 0;
   }
 
   /** Takes an answer. @returns the rules that had no data */
-  heard(): readonly BlindRule[] {
-    const blind = this.#blind;
+  answered(): readonly RuleWithoutData[] {
+    const withoutData = this.#withoutData;
     this.#seen = true;
-    this.#blind = nobody;
-    return blind;
+    this.#withoutData = noRules;
+    return withoutData;
   }
 
   onDue(): void {
-    const { source, rules, note } = this.#post;
+    const { source, rules, note } = this.#group;
     const wallet = this.#wallet;
     const subject: Subject = wallet === null ? { scope: "exchange" } : { scope: "wallet", wallet };
     const unknown = new Unknown(this.#seen ? "stale" : "missing", source, `nothing new from ${source}`);
-    this.#blind = rules.map((rule) => ({ rule, node: { subject }, unknown }));
-    for (const one of this.#blind) note(one);
+    this.#withoutData = rules.map((rule) => ({ rule, node: { subject }, unknown }));
+    for (const one of this.#withoutData) note(one);
   }
 }
 
@@ -85,7 +85,7 @@ export class NoDataWatches {
   /** By source, then wallet; null: the exchange. */
   readonly #noDataWatches = new Map<Source, Map<string | null, NoDataWatch>>();
   readonly #deadlines: Deadlines;
-  readonly #note: (sighted: Sighted, builder: ChangesBuilder) => void;
+  readonly #note: (judged: Sighted, builder: ChangesBuilder) => void;
 
   constructor(
     options: {
@@ -94,7 +94,7 @@ export class NoDataWatches {
       readonly pairs?: readonly WatchedPair[] | undefined;
       readonly deadlines: Deadlines;
       readonly builder: () => ChangesBuilder;
-      readonly note: (sighted: Sighted, builder: ChangesBuilder) => void;
+      readonly note: (judged: Sighted, builder: ChangesBuilder) => void;
       readonly startedMs: number;
       /** The time at which a source last answered before a reload, ms; null: it did not. */
       readonly seenMs?: (source: Source, wallet: string | null) => number | null;
@@ -106,8 +106,8 @@ export class NoDataWatches {
     // Missing data of rules in shadow mode are not reported.
     const conditions = options.ruleSet.conditions.filter(({ mode }) => mode === "live");
     const events = options.ruleSet.events.filter(({ mode }) => mode === "live");
-    const asRules = new Map(events.map((rule) => [rule, asSighted(rule)]));
-    const sighted = (rule: (typeof events)[number]): Rule => asRules.get(rule)!;
+    const asRules = new Map(events.map((rule) => [rule, ruleWithSource(rule)]));
+    const ruleFor = (rule: (typeof events)[number]): Rule => asRules.get(rule)!;
     const walletsOfPairs = new Set(
       (options.pairs ?? []).flatMap(({ name, legs }) =>
         legs.map((leg) => `${name}\n${parseLeg(leg)?.wallet}`),
@@ -117,7 +117,7 @@ export class NoDataWatches {
       (options.pairs ?? []).some(
         ({ name }) => (rule.select.pair?.includes(name) ?? true) && walletsOfPairs.has(`${name}\n${wallet}`),
       );
-    const wanting = new Wanting();
+    const rulesBySource = new RulesBySource();
     for (const wallet of options.wallets) {
       // Symbols do not matter here: the markets that a wallet holds are not known.
       const wanted = ({ select, needsSession }: RuleSet["conditions" | "events"][number]): boolean =>
@@ -126,27 +126,28 @@ export class NoDataWatches {
         const { scope, noData } = rule;
         const concerned =
           scope === "pair" ? inPair(rule, wallet.name) : ofAccounts.has(scope) && wanted(rule);
-        if (noData === "alert" && concerned) wanting.add("traderState", wallet.name, rule);
+        if (noData === "alert" && concerned) rulesBySource.add("traderState", wallet.name, rule);
       }
       for (const rule of events) {
         const source = eventSources[rule.on as RuleEventKind];
         if (rule.severity !== "critical" || ofTheExchange.has(source) || !wanted(rule)) continue;
-        wanting.add(source, wallet.name, sighted(rule));
+        rulesBySource.add(source, wallet.name, ruleFor(rule));
       }
     }
     for (const rule of events) {
       const source = eventSources[rule.on as RuleEventKind];
-      if (rule.severity === "critical" && ofTheExchange.has(source)) wanting.add(source, null, sighted(rule));
+      if (rule.severity === "critical" && ofTheExchange.has(source))
+        rulesBySource.add(source, null, ruleFor(rule));
     }
     const former = before ? before.#noDataWatches : undefined;
-    const note = (one: BlindRule): void => options.note(one, options.builder());
-    for (const { post, wallet } of wanting.posts(note)) {
-      const noDataWatch = new NoDataWatch(post, wallet);
-      const ofSource = this.#noDataWatches.get(post.source) ?? new Map<string | null, NoDataWatch>();
-      this.#noDataWatches.set(post.source, ofSource.set(wallet, noDataWatch));
-      noDataWatch.order = former?.get(post.source)?.get(wallet)?.order;
-      const seenMs = options.seenMs?.(post.source, wallet) ?? null;
-      if (seenMs !== null) noDataWatch.heard();
+    const note = (one: RuleWithoutData): void => options.note(one, options.builder());
+    for (const { group, wallet } of rulesBySource.groups(note)) {
+      const noDataWatch = new NoDataWatch(group, wallet);
+      const ofSource = this.#noDataWatches.get(group.source) ?? new Map<string | null, NoDataWatch>();
+      this.#noDataWatches.set(group.source, ofSource.set(wallet, noDataWatch));
+      noDataWatch.order = former?.get(group.source)?.get(wallet)?.order;
+      const seenMs = options.seenMs?.(group.source, wallet) ?? null;
+      if (seenMs !== null) noDataWatch.answered();
       const staleMs = (seenMs ?? options.startedMs) + noDataWatch.staleAfterMs + 1;
       this.#deadlines.set(noDataWatch, staleMs);
     }
@@ -167,10 +168,10 @@ export class NoDataWatches {
     const noDataWatch = this.#noDataWatches.get(source)?.get(wallet);
     if (!noDataWatch) return;
     // A part of it may have been read too long ago.
-    if (noDataWatch.isBlind && atMs + noDataWatch.staleAfterMs < builder.atMs) return;
-    const blind = noDataWatch.heard();
+    if (noDataWatch.hasNoData && atMs + noDataWatch.staleAfterMs < builder.atMs) return;
+    const withoutData = noDataWatch.answered();
     this.#deadlines.set(noDataWatch, Math.max(atMs + noDataWatch.staleAfterMs, builder.atMs) + 1);
-    for (const one of blind) {
+    for (const one of withoutData) {
       one.unknown = null;
       this.#note(one, builder);
     }
@@ -178,7 +179,7 @@ export class NoDataWatches {
 }
 
 /** Index of the rules by source and wallet. */
-class Wanting {
+class RulesBySource {
   readonly #rules = new Map<Source, Map<string | null, Rule[]>>();
   readonly #numbers = new Map<Rule, number>();
 
@@ -191,15 +192,17 @@ class Wanting {
     if (!this.#numbers.has(rule)) this.#numbers.set(rule, this.#numbers.size);
   }
 
-  *posts(note: Post["note"]): Iterable<{ readonly post: Post; readonly wallet: string | null }> {
+  *groups(
+    note: WatchGroup["note"],
+  ): Iterable<{ readonly group: WatchGroup; readonly wallet: string | null }> {
     for (const [source, ofSource] of this.#rules) {
-      const posts = new Map<string, Post>();
+      const groups = new Map<string, WatchGroup>();
       for (const [wallet, rules] of ofSource) {
         const key = rules.map((rule) => this.#numbers.get(rule)).join();
         const staleAfterMs = Math.min(...rules.map((rule) => rule.staleAfterMs[source]));
-        const post = posts.get(key) ?? { source, rules, staleAfterMs, note };
-        posts.set(key, post);
-        yield { post, wallet };
+        const group = groups.get(key) ?? { source, rules, staleAfterMs, note };
+        groups.set(key, group);
+        yield { group, wallet };
       }
     }
   }
@@ -214,7 +217,7 @@ export function alertingSources({ conditions, events }: RuleSet): ReadonlySet<So
 }
 
 /** An event rule in the form for missing data: only its own source counts. */
-function asSighted({ name, on, severity, staleAfterMs }: RuleSet["events"][number]): Rule {
+function ruleWithSource({ name, on, severity, staleAfterMs }: RuleSet["events"][number]): Rule {
   const source = eventSources[on as RuleEventKind];
   return { name, noData: "alert", levels: [{ severity }], reads: [{ sources: [source] }], staleAfterMs };
 }

@@ -31,11 +31,11 @@ export class WantedMarkets {
 
   /** @param named facts of held markets that templates of channels use */
   constructor(ruleSet: RuleSet, named: readonly NamedFact[] = []) {
-    const told = new Set(namedFields(named).flatMap(({ sources }) => sources));
+    const inTemplates = new Set(namedFields(named).flatMap(({ sources }) => sources));
     this.#wishes = new Map(
       marketReads.map((source) => {
         const wish = wishOf(ruleSet, source);
-        return [source, told.has(source) ? { ...wish, held: true } : wish];
+        return [source, inTemplates.has(source) ? { ...wish, held: true } : wish];
       }),
     );
   }
@@ -89,11 +89,13 @@ function wishOf(ruleSet: RuleSet, source: Source): Wish {
     const reads = looked(rule);
     name(reads.flatMap(({ symbol }) => (symbol === null ? [] : [symbol])));
     const ofItsOwn =
-      reads.some(({ symbol }) => symbol === null) || tellsOf(rule, source) || isAdvisedBy(rule, source);
+      reads.some(({ symbol }) => symbol === null) ||
+      reportsChangesOf(rule, source) ||
+      isAdvisedBy(rule, source);
     if (!ofItsOwn) continue;
     if (rule.select.symbol !== null) name(rule.select.symbol);
     else if (rule.kind === "condition" && rule.scope === "position") ofPositions.add(rule);
-    else if (rule.kind === "condition" || tellsOf(rule, source)) all = true;
+    else if (rule.kind === "condition" || reportsChangesOf(rule, source)) all = true;
     else held = true;
   }
   return { all, named, ofPositions, held };
@@ -105,6 +107,6 @@ function isAdvisedBy(rule: ConditionRule | EventRule, source: Source): boolean {
 }
 
 /** True if a rule reports changes of sessions, which are seen only in the trading hours of a market. */
-function tellsOf(rule: ConditionRule | EventRule, source: Source): boolean {
+function reportsChangesOf(rule: ConditionRule | EventRule, source: Source): boolean {
   return rule.kind === "event" && rule.on === "marketChange" && source === "calendars";
 }

@@ -54,13 +54,13 @@ export function fastMarket(
   orders: readonly OrderRisk[] | undefined,
   markTicks: number,
 ): FastMarket {
-  const it = new FastRoom();
+  const it = new ReusableFastMarket();
   fillFastMarket(it, market, size, virtualQuoteLots, orders, null, markTicks);
   return it;
 }
 
 /** A reusable object for one market. Fields always hold doubles, so that writing them allocates no memory. */
-export class FastRoom implements FastMarket {
+export class ReusableFastMarket implements FastMarket {
   size = Number.NaN;
   signedUnit = Number.NaN;
   virtualQuoteLots = Number.NaN;
@@ -172,13 +172,13 @@ export function isActive({ status }: OrderRisk): boolean {
 
 /** All figures of one market at one mark. */
 export function fastFigures(it: FastMarket, market: MarketRisk, ticks: number): MarketFigures<number> {
-  const figures = new FiguresRoom();
+  const figures = new ReusableFigures();
   fillFigures(figures, it, market, ticks);
   return figures;
 }
 
 /** A reusable object for the figures of one market. */
-export class FiguresRoom implements MarketFigures<number> {
+export class ReusableFigures implements MarketFigures<number> {
   positionValueQuoteLots = Number.NaN;
   unrealizedQuoteLots = Number.NaN;
   discountedQuoteLots = Number.NaN;

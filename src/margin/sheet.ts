@@ -8,13 +8,13 @@
 
 import { maxTicks } from "./exact.ts";
 import {
-  FastRoom,
-  FiguresRoom,
   fastExcess,
   fastLimit,
   fillFastMarket,
   fillFigures,
   isActive,
+  ReusableFastMarket,
+  ReusableFigures,
 } from "./fast.ts";
 import type { AccountRisk, MarketRisk, Markets, MarkTicks, RiskState, RiskTier } from "./model.ts";
 import { farthest, firstHit, resolution } from "./moves.ts";
@@ -36,8 +36,8 @@ export class SheetLeg {
   liquidationTicks = Number.NaN;
   /** The direction of an adverse move: 1 up, -1 down, 0 no position. */
   against = Number.NaN;
-  readonly fast = new FastRoom();
-  readonly figures = new FiguresRoom();
+  readonly fast = new ReusableFastMarket();
+  readonly figures = new ReusableFigures();
 }
 
 export class Sheet {

@@ -7,12 +7,12 @@ import type { Source } from "../domain/sources.ts";
 import type { AccountRef, Subject } from "../domain/subject.ts";
 import { type Env, type Facts, type Suppose, Unknown } from "../rules/index.ts";
 import { AccountAssessment } from "./accounts/account-assessment.ts";
-import type { AccountEntry, Parting } from "./accounts/account-entry.ts";
+import type { AccountEntry, Successor } from "./accounts/account-entry.ts";
 import { AccountOrders } from "./accounts/account-orders.ts";
 import { AccountStates } from "./accounts/account-states.ts";
-import { Accounts, type SubjectKeeper } from "./accounts/accounts.ts";
-import { GivenAccounts } from "./accounts/given-accounts.ts";
+import { Accounts, type SubjectCallbacks } from "./accounts/accounts.ts";
 import { Holders } from "./accounts/holders.ts";
+import { InjectedAccounts } from "./accounts/injected-accounts.ts";
 import { OrderPlacements } from "./accounts/order-placements.ts";
 import { Markets } from "./markets/markets.ts";
 import { type NodeEnv, newFacts, noWindows, readWindow, SubjectNode } from "./subjects.ts";
@@ -20,7 +20,7 @@ import { newWallet, rename, type WalletEntry } from "./wallets/wallets.ts";
 import type { WatchedWallet } from "./wallets/watched.ts";
 import type { Needs } from "./wants.ts";
 
-export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting) => void;
+export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Successor) => void;
 
 const cannotSuppose = new Unknown("absent", null, "nothing can be supposed here");
 
@@ -31,7 +31,7 @@ export class World {
   readonly placements = new OrderPlacements();
   readonly accounts: Accounts;
   readonly accountStates: AccountStates;
-  readonly givenAccounts: GivenAccounts;
+  readonly injectedAccounts: InjectedAccounts;
   readonly assessment: AccountAssessment;
   readonly holders: Holders;
   readonly exchange: SubjectNode;
@@ -56,7 +56,7 @@ export class World {
     this.exchange = this.#own("exchange");
     this.daemon = this.#own("daemon");
     this.exchange.env.daemon = this.daemon.facts;
-    const keeper: SubjectKeeper = {
+    const keeper: SubjectCallbacks = {
       trader: (ref, first) => this.traderNode(ref, first),
       position: (account, symbol, incarnation, first) =>
         this.positionNode(account, symbol, incarnation, first),
@@ -69,7 +69,7 @@ export class World {
     this.accounts = new Accounts(keeper);
     const orders = new AccountOrders(this.markets, this.placements);
     this.accountStates = new AccountStates(this.accounts, this.markets, keeper, orders, needs.orders);
-    this.givenAccounts = new GivenAccounts(this.accounts, keeper);
+    this.injectedAccounts = new InjectedAccounts(this.accounts, keeper);
     this.assessment = new AccountAssessment(this.markets, this.accounts.index);
   }
 

@@ -40,9 +40,9 @@ export function judgeBothEnds(rule: ConditionRule, env: Env, current: Severity |
   const isSame = worst.value !== null && worst.value === best.value && worst.severity === best.severity;
   const higher = rankOf(best.severity) - rankOf(worst.severity);
   const high = higher === 0 ? !isMilder(rule, env, worst, best) : higher > 0;
-  const [told, other] = high ? [best, worst] : [worst, best];
+  const [chosen, other] = high ? [best, worst] : [worst, best];
   if (high) doubt.assume(true);
-  env.value = told.value ?? undefined;
+  env.value = chosen.value ?? undefined;
   const matters = (text: () => string): boolean => {
     if (!isSame) return true;
     const own = text();
@@ -52,7 +52,7 @@ export function judgeBothEnds(rule: ConditionRule, env: Env, current: Severity |
     return own !== ofOther;
   };
   return {
-    ...told,
+    ...chosen,
     doubt: { certain: other.severity, inUsd, outUsd, matters, high, leave: () => doubt.leave() },
   };
 }

@@ -28,7 +28,7 @@ export interface CourseOptions {
   /** See `Instance.heldEmptyMs`, likewise. */
   readonly heldEmptyMsOf: (node: SubjectNode) => number | null;
   /** Called for each judgement that became unknown or known: collects missing data. */
-  readonly onSight: (instance: Instance, builder: ChangesBuilder) => void;
+  readonly onDataState: (instance: Instance, builder: ChangesBuilder) => void;
   /** Called for a condition that holds, but has not held long enough to fire. */
   readonly onPending: (instance: Instance) => void;
 }
@@ -53,7 +53,7 @@ export class ConditionCourse {
   conclude(instance: Instance, env: Env, judged: Judged, builder: ChangesBuilder): void {
     if (judged.kind === "unknown") this.#keepLastSeen(instance, builder.atMs);
     const fresh = this.#withTexts(instance, env, judged);
-    const turned = noteSight(instance, fresh, builder);
+    const turned = noteDataState(instance, fresh, builder);
     const old = fresh.kind === "unknown" ? this.#parts.judgements.byOld(instance, env, judgeOld) : null;
     this.#advance(instance, env, old ?? fresh, old !== null, builder);
     // A source that only texts read is no reason to judge.
@@ -64,7 +64,7 @@ export class ConditionCourse {
     }
     env.oldAccounts = false;
     // Last, since it may render texts of other rules of the subject.
-    if (turned && instance.rule.mode === "live") this.#options.onSight(instance, builder);
+    if (turned && instance.rule.mode === "live") this.#options.onDataState(instance, builder);
   }
 
   /** Keeps the last text of an alert that can no longer be judged: windows look back from the present only. */
@@ -115,15 +115,15 @@ export class ConditionCourse {
       instance.certain = instance.doubted ? doubt!.certain : null;
     }
     // A condition that a liquidation or an explained withdrawal ended cannot return a moment later, so its alert ends at once.
-    const goneNow = known && !old && judged.severity === null;
-    const explained = goneNow ? this.#parts.judgements.explained(instance, lastKnownMs, builder.atMs) : null;
+    const endedNow = known && !old && judged.severity === null;
+    const explained = endedNow ? this.#parts.judgements.explained(instance, lastKnownMs, builder.atMs) : null;
     const outlived =
       known &&
       !old &&
-      !goneNow &&
+      !endedNow &&
       this.#parts.judgements.explained(instance, lastKnownMs, builder.atMs) !== null;
     if (outlived) instance.outlivedMs = builder.atMs;
-    const over = explained !== null || (goneNow && this.#options.emptied(instance));
+    const over = explained !== null || (endedNow && this.#options.emptied(instance));
     const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain, certainBefore };
     const { state, transition } = step(
       before,
@@ -174,7 +174,7 @@ export class ConditionCourse {
 }
 
 /** @returns true if it became unknown, became known, or is unknown for another reason */
-function noteSight(instance: Instance, judged: Judged, builder: ChangesBuilder): boolean {
+function noteDataState(instance: Instance, judged: Judged, builder: ChangesBuilder): boolean {
   const unknown = judged.kind === "unknown" ? judged.unknown : null;
   const { unknown: before } = instance;
   if (unknown === null && before === null) return false;

@@ -23,7 +23,7 @@ export interface TextOptions {
   /** The facts of a judgement that channel templates use. */
   readonly facts: (env: Env) => TemplateFacts | undefined;
   /** The share of a window over events for which the history is complete, 0–1; null: not tracked. */
-  readonly toldShare: (spec: WindowSpec, node: SubjectNode, nowMs: number) => number | null;
+  readonly completeShare: (spec: WindowSpec, node: SubjectNode, nowMs: number) => number | null;
 }
 
 export class ConditionTexts {
@@ -44,7 +44,7 @@ export class ConditionTexts {
       env.oldAccounts = showsOldPositions(rule, env);
     const shareOf = (spec: WindowSpec, index: number): number =>
       (spec.path.kind === "event"
-        ? this.#options.toldShare(spec, node, nowMs)
+        ? this.#options.completeShare(spec, node, nowMs)
         : windows[index]?.coverage(nowMs)) ?? 1;
     const summaryOf = (): string => rule.summary.render(env);
     const descriptionOf = (): string => rule.description?.render(env) ?? "";
@@ -62,9 +62,9 @@ export class ConditionTexts {
       details: [...detailsOf(node.subject.scope, env, rule.staleAfterMs), ...coverOf(rule.windows, shareOf)],
       facts: this.#options.facts(env),
     };
-    const told = env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;
+    const shown = env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;
     env.oldAccounts = oldAccounts;
-    return told;
+    return shown;
   }
 
   /** @param otherwise the judgement to use if there is none by fresh figures */
@@ -105,7 +105,7 @@ export class ConditionTexts {
   }
 
   /** The present text of a rule that does not hold for a subject; null: it holds, cannot be judged, or does not apply. */
-  ifGone(node: SubjectNode, rule: string, nowMs: number): AlertText | null {
+  ifEnded(node: SubjectNode, rule: string, nowMs: number): AlertText | null {
     const instance = rulesOf(node).named(rule);
     return instance === null ? null : this.recovered(instance, nowMs);
   }

@@ -118,7 +118,7 @@ export class Conditions {
     const before = instances.find((one) => one.index === index);
     if (before === undefined) instance.judged = quiet.has(index);
     else instance.goOn(before);
-    if (instance.unknown !== null && rule.mode === "live") this.#options.onSight(instance, builder);
+    if (instance.unknown !== null && rule.mode === "live") this.#options.onDataState(instance, builder);
     // With other durations or ages the result may change at once.
     if (!isSameJudging(was, rule)) return false;
     if (quiet.has(index)) rulesOf(instance.node).quiet.set(instance.index, true);
@@ -170,7 +170,7 @@ export class Conditions {
       this.#schedule.stop(instance);
       if (instance.unknown) {
         instance.unknown = null;
-        if (instance.rule.mode === "live") this.#options.onSight(instance, builder);
+        if (instance.rule.mode === "live") this.#options.onDataState(instance, builder);
       }
       const row = { rule: instance.rule.name, subject: node.name };
       if (instance.alert) {

@@ -34,7 +34,7 @@ type EventLabels = Pick<NewAlert, "labels" | "severity"> & { readonly shadow: bo
 /** An alert about an event, and the receivers that it is pending for. */
 interface Raised {
   readonly alertId: number;
-  readonly owed: readonly string[];
+  readonly receivers: readonly string[];
 }
 
 export class EventAlerts {
@@ -51,25 +51,25 @@ export class EventAlerts {
   }
 
   /** Raises the alert of a rule that matches. @returns as for `#notifyOnce` */
-  tell(rule: EventRule, event: Event, env: Env, builder: ChangesBuilder): readonly Match[] {
-    const tell = (except: readonly string[]) => this.#tell(rule, event, env, builder, except);
-    return this.#notifyOnce(rule.name, rule.acknowledge, event, this.#labelsOf(event, rule), tell);
+  raise(rule: EventRule, event: Event, env: Env, builder: ChangesBuilder): readonly Match[] {
+    const raise = (except: readonly string[]) => this.#raise(rule, event, env, builder, except);
+    return this.#notifyOnce(rule.name, rule.acknowledge, event, this.#labelsOf(event, rule), raise);
   }
 
   /** Raises an alert for a notification of an unknown type: it stays unacknowledged until a person handles it. @returns as for `#notifyOnce` */
-  tellUnknown(event: Event, builder: ChangesBuilder): readonly Match[] {
+  raiseUnknown(event: Event, builder: ChangesBuilder): readonly Match[] {
     const labels = event.wallet === null ? {} : (this.#options.wallet(event.wallet)?.labels ?? {});
     return this.#notifyOnce(
       unknownTypeRule,
       "whenAcknowledged",
       event,
       { labels, severity: "warning", shadow: false },
-      (except) => this.#tellUnknown(event, builder, except),
+      (except) => this.#raiseUnknown(event, builder, except),
     );
   }
 
   /** Reports an event that these rules could not judge, as its figures did not arrive in time. */
-  tellUnjudged({ event, sinceMs }: HeldEvent, open: readonly OpenRule[], builder: ChangesBuilder): Match {
+  raiseUnjudged({ event, sinceMs }: HeldEvent, open: readonly OpenRule[], builder: ChangesBuilder): Match {
     const names = open.map(({ rule }) => rule.name).join(", ");
     const what = event.inbox?.notificationType ?? event.kind;
     const severity = open
@@ -77,7 +77,7 @@ export class EventAlerts {
       .reduce((worst, one) => (severityRank[one] > severityRank[worst] ? one : worst), "warning");
     const waited = formatDurationMs(Math.max(heldForMs, builder.atMs - sinceMs));
     const causes = [...new Set(open.map(({ unknown }) => unknown.detail))].join("; ");
-    const { alertId } = this.#tellOf(
+    const { alertId } = this.#raiseBuiltIn(
       event,
       {
         rule: blindRule,
@@ -102,7 +102,7 @@ export class EventAlerts {
     word: Match["word"],
     event: Event,
     { labels, severity, shadow }: EventLabels,
-    tell: (except: readonly string[]) => Raised,
+    raise: (except: readonly string[]) => Raised,
   ): readonly Match[] {
     const earlier = this.#announcements.earlier(rule, event);
     const notified = earlier.flatMap(({ receivers }) => receivers);
@@ -111,10 +111,10 @@ export class EventAlerts {
     const routed = { labels, rule, severity, subject: eventSubject(event), wallet, symbol };
     const receivers = this.#options.alerts.receivers(routed, notified);
     if (earlier.length > 0 && receivers.length === 0) return matches;
-    const { alertId, owed } = tell(notified);
+    const { alertId, receivers: notifiedNow } = raise(notified);
     const own: Match = { rule, alertId, word };
     // Receivers for whom it is held are notified of another wallet's copy that is not held.
-    if (!shadow) this.#announcements.note(event, own, owed);
+    if (!shadow) this.#announcements.note(event, own, notifiedNow);
     return [...matches, own];
   }
 
@@ -123,12 +123,18 @@ export class EventAlerts {
     return { labels: { ...ofWallet, ...labels }, severity, shadow: mode === "shadow" };
   }
 
-  #tell(rule: EventRule, event: Event, env: Env, builder: ChangesBuilder, except: readonly string[]): Raised {
+  #raise(
+    rule: EventRule,
+    event: Event,
+    env: Env,
+    builder: ChangesBuilder,
+    except: readonly string[],
+  ): Raised {
     const subject = eventSubject(event);
     const shadow = rule.mode === "shadow";
     const throttled = rule.throttleMs !== null && !shadow;
     const held = throttled && this.#options.throttles.holds(rule, subject, builder.atMs);
-    const { change, owed } = this.#options.alerts.tell(
+    const { change, owed: receivers } = this.#options.alerts.tell(
       builder,
       {
         rule: rule.name,
@@ -154,7 +160,7 @@ export class EventAlerts {
       !held,
     );
     if (throttled) this.#options.throttles.note(rule, subject, held ? change : null, builder);
-    return { alertId: change.alertId, owed };
+    return { alertId: change.alertId, receivers };
   }
 
   /** Label with the time of the account's figures in the text, if they are from before the event. */
@@ -165,9 +171,9 @@ export class EventAlerts {
     return [["Account's figures", `of ${timeOfDay(atMs, this.#options.timezone)}, before this happened`]];
   }
 
-  #tellUnknown(event: Event, builder: ChangesBuilder, except: readonly string[]): Raised {
+  #raiseUnknown(event: Event, builder: ChangesBuilder, except: readonly string[]): Raised {
     const type = event.inbox?.notificationType ?? "";
-    return this.#tellOf(
+    return this.#raiseBuiltIn(
       event,
       {
         rule: unknownTypeRule,
@@ -183,7 +189,7 @@ export class EventAlerts {
   }
 
   /** Raises an alert for an event by a built-in rule. */
-  #tellOf(
+  #raiseBuiltIn(
     event: Event,
     own: Pick<NewAlert, "rule" | "severity" | "labels" | "summary" | "description" | "except"> & {
       readonly groupKey: string | null;
@@ -192,7 +198,7 @@ export class EventAlerts {
   ): Raised {
     const { groupKey, ...text } = own;
     const labels = event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels;
-    const { change, owed } = this.#options.alerts.tell(
+    const { change, owed: receivers } = this.#options.alerts.tell(
       builder,
       {
         ...text,
@@ -213,7 +219,7 @@ export class EventAlerts {
       groupKey,
       true,
     );
-    return { alertId: change.alertId, owed };
+    return { alertId: change.alertId, receivers };
   }
 }
 

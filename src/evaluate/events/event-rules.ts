@@ -43,7 +43,7 @@ export interface EventRulesOptions extends EventAlertOptions, AcknowledgementOpt
   readonly absent: (event: Event, unknown: Unknown, sinceMs: number) => boolean;
   readonly deadlines: Deadlines;
   readonly builder: () => ChangesBuilder;
-  readonly onSight: (sight: Sighted, builder: ChangesBuilder) => void;
+  readonly onDataState: (judged: Sighted, builder: ChangesBuilder) => void;
   /** Called when a live rule judged an event (null), or could not: because of its own expression, or of missing figures. */
   readonly onJudged: (
     rule: EventRule,
@@ -65,13 +65,13 @@ export class EventRules {
     this.#options = options;
     this.#alerts = new EventAlerts(options);
     this.#acknowledgements = new NotificationAcknowledgements(options);
-    const { deadlines, builder, onSight, reloaded } = options;
+    const { deadlines, builder, onDataState, reloaded } = options;
     this.#held = new HeldEvents(
       {
         deadlines,
         builder,
         reloaded,
-        onSight,
+        onDataState,
         judge: (held, rules, into) => {
           const { matches, open } = this.#judge(held.event, rules, held.sinceMs, into);
           held.matches.push(...matches);
@@ -81,9 +81,9 @@ export class EventRules {
           const { atMs } = builder();
           return knownFigures(rule, options.env(event, eventFacts(event, atMs)));
         },
-        hopeless: ({ event, sinceMs }, unknown) => !this.#mayBecomeKnown(event, unknown, sinceMs),
+        neverKnown: ({ event, sinceMs }, unknown) => !this.#mayBecomeKnown(event, unknown, sinceMs),
         onJudged: ({ event, matches }, into) => this.#settle(event, matches, into),
-        onGivenUp: (held, rules, into) => this.#alerts.tellUnjudged(held, rules, into),
+        onGivenUp: (held, rules, into) => this.#alerts.raiseUnjudged(held, rules, into),
       },
       before ? before.#held : undefined,
     );
@@ -162,7 +162,7 @@ export class EventRules {
       if (isUnknown(holds)) {
         if (this.#mayBecomeKnown(event, holds, sinceMs)) open.push({ rule, unknown: holds });
       } else if (holds) {
-        const found = this.#alerts.tell(rule, event, env, builder);
+        const found = this.#alerts.raise(rule, event, env, builder);
         if (rule.mode === "live") matches.push(...found);
       }
     }
@@ -185,7 +185,7 @@ export class EventRules {
   #settle(event: Event, matches: readonly Match[], builder: ChangesBuilder): void {
     let all = matches;
     if (all.length === 0 && event.kind === "notification" && isUnknownType(event))
-      all = this.#alerts.tellUnknown(event, builder);
+      all = this.#alerts.raiseUnknown(event, builder);
     if (event.kind === "liquidation")
       for (const match of all) this.#acknowledgements.remember(event.key, match);
     if (event.inbox) this.#acknowledgements.take(event, all, builder);

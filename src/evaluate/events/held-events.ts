@@ -37,7 +37,7 @@ export interface OpenRule {
 }
 
 /** An open rule as a rule without data. */
-interface Sight extends Sighted {
+interface OpenRuleState extends Sighted {
   readonly of: EventRule;
   /** Equal for all that read the same figures: of one rule, one account and one market. */
   readonly figures: string;
@@ -51,7 +51,7 @@ export interface HeldEvent extends Due {
   readonly sinceMs: number;
   /** The time at which the wait ends, ms. */
   readonly untilMs: number;
-  open: readonly Sight[];
+  open: readonly OpenRuleState[];
   readonly matches: Match[];
   /** Acknowledgements were determined: only rules in shadow mode, which nothing waits for, are still to judge. */
   settled: boolean;
@@ -80,7 +80,7 @@ export interface HeldEventsOptions {
   readonly builder: () => ChangesBuilder;
   /** Readings from before a reload still count, so nothing has to be read again. */
   readonly reloaded: boolean;
-  readonly onSight: (sight: Sighted, builder: ChangesBuilder) => void;
+  readonly onDataState: (state: Sighted, builder: ChangesBuilder) => void;
   /** Judges again. @returns the rules that still cannot; matches are added to the held event */
   readonly judge: (
     held: HeldEvent,
@@ -90,7 +90,7 @@ export interface HeldEventsOptions {
   /** The known figures among those that a rule reads for an event. */
   readonly known: (rule: EventRule, event: Event) => string;
   /** True if a figure that was unknown at the judgement will never become known. */
-  readonly hopeless: (held: HeldEvent, unknown: Unknown) => boolean;
+  readonly neverKnown: (held: HeldEvent, unknown: Unknown) => boolean;
   /** The wait ended: all of its rules have judged or were given up, and so have those of its liquidation. */
   readonly onJudged: (held: HeldEvent, builder: ChangesBuilder) => void;
   /** The wait for these rules ended. @returns the alert that reports it */
@@ -140,7 +140,7 @@ export class HeldEvents {
       held.settled = settled === true;
       held.open = open.flatMap((name) => {
         const rule = ruleOf(name);
-        return rule?.on === event.kind ? [sightOf(rule, event, null)] : [];
+        return rule?.on === event.kind ? [stateOf(rule, event, null)] : [];
       });
       if (held.open.length === 0) this.#options.deadlines.set(held, atMs);
     }
@@ -158,7 +158,7 @@ export class HeldEvents {
       if (before === 0) continue;
       if (wallet !== null && held.event.wallet !== null && held.event.wallet !== wallet) continue;
       let arrived = false;
-      for (const sight of held.open) if (this.#arrived(sight, held, known)) arrived = true;
+      for (const state of held.open) if (this.#arrived(state, held, known)) arrived = true;
       if (!arrived) continue;
       const open = this.#judge(held, builder);
       this.#set(held, open, builder);
@@ -169,14 +169,14 @@ export class HeldEvents {
   }
 
   /** @param known results so far */
-  #arrived(sight: Sight, held: HeldEvent, known: Map<string, string>): boolean {
-    let now = known.get(sight.figures);
+  #arrived(state: OpenRuleState, held: HeldEvent, known: Map<string, string>): boolean {
+    let now = known.get(state.figures);
     if (now === undefined) {
-      now = this.#options.known(sight.of, held.event);
-      known.set(sight.figures, now);
+      now = this.#options.known(state.of, held.event);
+      known.set(state.figures, now);
     }
-    if (sight.known === now) return sight.unknown !== null && this.#options.hopeless(held, sight.unknown);
-    sight.known = now;
+    if (state.known === now) return state.unknown !== null && this.#options.neverKnown(held, state.unknown);
+    state.known = now;
     return true;
   }
 
@@ -208,7 +208,7 @@ export class HeldEvents {
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
       order: this.#former.get(name)?.order,
-      onDue: () => this.#patienceEnded(held),
+      onDue: () => this.#waitEnded(held),
     };
     this.#held.set(name, held);
     this.#options.deadlines.set(held, untilMs);
@@ -216,7 +216,7 @@ export class HeldEvents {
   }
 
   /** Ends the wait of all events whose time has come, in order of arrival. */
-  #patienceEnded(held: HeldEvent): void {
+  #waitEnded(held: HeldEvent): void {
     const builder = this.#options.builder();
     for (const [name, other] of [...this.#held]) {
       const over = other === held || other.untilMs <= builder.atMs;
@@ -274,7 +274,7 @@ export class HeldEvents {
   #set(held: HeldEvent, open: readonly OpenRule[], builder: ChangesBuilder): void {
     const before = held.open;
     held.open = open.map(({ rule, unknown }) => {
-      const known = before.find((one) => one.of === rule) ?? sightOf(rule, held.event, null);
+      const known = before.find((one) => one.of === rule) ?? stateOf(rule, held.event, null);
       known.unknown = unknown;
       this.#note(known, builder);
       return known;
@@ -287,8 +287,8 @@ export class HeldEvents {
   }
 
   /** Notes the data state, except for rules in shadow mode. */
-  #note(sight: Sight, builder: ChangesBuilder): void {
-    if (sight.of.mode === "live") this.#options.onSight(sight, builder);
+  #note(state: OpenRuleState, builder: ChangesBuilder): void {
+    if (state.of.mode === "live") this.#options.onDataState(state, builder);
   }
 
   #keep({ event, sinceMs, open, matches, settled }: HeldEvent, builder: ChangesBuilder): void {
@@ -303,7 +303,7 @@ export class HeldEvents {
 }
 
 /** The data state of a rule, whatever its severity: an event that it cannot judge may be a lost message. */
-function sightOf(rule: EventRule, event: Event, unknown: Unknown | null): Sight {
+function stateOf(rule: EventRule, event: Event, unknown: Unknown | null): OpenRuleState {
   const { name, severity, reads, staleAfterMs } = rule;
   const levels: readonly { readonly severity: Severity }[] = [{ severity }];
   const subject: Subject =

@@ -27,8 +27,8 @@ export class NotificationAcknowledgements {
   take(event: Event, matches: readonly Match[], builder: ChangesBuilder): void {
     const inbox = event.inbox!;
     if (inbox.acked) return;
-    const told = inbox.liquidationKey === null ? [] : (this.#liquidations.get(inbox.liquidationKey) ?? []);
-    const all = [...matches, ...told];
+    const earlier = inbox.liquidationKey === null ? [] : (this.#liquidations.get(inbox.liquidationKey) ?? []);
+    const all = [...matches, ...earlier];
     const settings = this.#options.acknowledge;
     if (all.length === 0) {
       // A liquidation that could not be parsed was judged by no rule.

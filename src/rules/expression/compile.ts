@@ -49,7 +49,7 @@ export function compileExpression(
   let failed = false;
   const tell = (problem: ExpressionProblem) => {
     if (!problem.warning) failed = true;
-    if (!problem.toldElsewhere) report(problem);
+    if (!problem.reportedElsewhere) report(problem);
   };
   let parsed: ReturnType<typeof checker.parse>;
   try {

@@ -30,7 +30,7 @@ export interface ExpressionProblem {
   readonly nearest?: string | null;
   readonly warning?: boolean;
   /** The mistake is reported elsewhere; here it only stops the compilation. */
-  readonly toldElsewhere?: boolean;
+  readonly reportedElsewhere?: boolean;
 }
 
 /** Collects the reads of the expressions of one rule. */

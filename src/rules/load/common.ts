@@ -14,7 +14,7 @@ import type { LoadInput } from "./input.ts";
 import type { Reader } from "./reader.ts";
 import { problemAt } from "./source.ts";
 
-export interface Desk {
+export interface LoadContext {
   readonly input: LoadInput;
   readonly values: ValueLookup;
   readonly problem: (problem: RuleProblem) => void;
@@ -50,13 +50,13 @@ export function readExpression(
   wanted: Wanted,
   naming: Naming,
   gathered: Gathered,
-  desk: Desk,
+  context: LoadContext,
   value?: Checked["tree"],
 ): Checked | undefined {
   const found = reader.text(key);
   if (found === undefined) return undefined;
   const report = ({ start, warning, ...problem }: ExpressionProblem): void =>
-    (warning ? desk.warn : desk.problem)(problemAt(found.placeOf(start), problem));
+    (warning ? context.warn : context.problem)(problemAt(found.placeOf(start), problem));
   return compileExpression(found.text, wanted, naming, gathered, report, value);
 }
 
@@ -65,7 +65,7 @@ export function readTemplate(
   key: "summary" | "description",
   naming: Naming,
   gathered: Gathered,
-  desk: Desk,
+  context: LoadContext,
 ): Template | undefined {
   const found = reader.text(key, key === "summary");
   if (found === undefined) return undefined;
@@ -74,7 +74,7 @@ export function readTemplate(
   // A summary is one line; the replacement keeps all offsets.
   const text = isSummary ? found.text.replaceAll("\n", " ") : found.text;
   return compileTemplate(text, longest, naming, gathered, ({ start, warning, ...problem }) =>
-    (warning ? desk.warn : desk.problem)(problemAt(found.placeOf(start), problem)),
+    (warning ? context.warn : context.problem)(problemAt(found.placeOf(start), problem)),
   );
 }
 
@@ -112,7 +112,7 @@ export interface Selectable {
   readonly pair: boolean;
 }
 
-export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): Select {
+export function readSelect(reader: Reader, selectable: Selectable, context: LoadContext): Select {
   const select = reader.map("select");
   const chosen: {
     wallet: string[] | null;
@@ -124,7 +124,7 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
     symbol: null,
     labels: {},
   };
-  const { wallets } = desk.input;
+  const { wallets } = context.input;
   for (const key of select?.keys ?? []) {
     const values = select!.texts(key);
     if (values === undefined) continue;
@@ -135,7 +135,7 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
         continue;
       }
       chosen.pair = values;
-      const names = desk.input.pairs?.map((pair) => pair.name);
+      const names = context.input.pairs?.map((pair) => pair.name);
       for (const value of names === undefined ? [] : values)
         if (!names!.includes(value))
           select!.problem(key, {
@@ -165,7 +165,7 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
       const known = new Set(wallets.flatMap((wallet) => Object.keys(wallet.labels)));
       // The empty text matches a missing label, and labels in shipped packs are optional.
       if (!known.has(key) && !values.includes("") && !isShipped(select!.place(key).file))
-        desk.warn(
+        context.warn(
           problemAt(select!.place(key), {
             message: `no wallet has the label ${key}: the rule has no subjects`,
             allowed: ["wallet", "symbol", ...known],
@@ -206,12 +206,17 @@ export function needsSession(reads: readonly Read[]): boolean {
 }
 
 /** Refuses a limit that differs by market where there is no market. */
-export function refuseMarketLimits(reader: Reader, select: Select, gathered: Gathered, desk: Desk): void {
+export function refuseMarketLimits(
+  reader: Reader,
+  select: Select,
+  gathered: Gathered,
+  context: LoadContext,
+): void {
   for (const limit of gathered.marketlessLimits) {
-    const wallets = selected(select, desk).filter((wallet) => marketsOf(wallet.limits, limit) !== null);
+    const wallets = selected(select, context).filter((wallet) => marketsOf(wallet.limits, limit) !== null);
     if (wallets.length === 0) continue;
     const whose = wallets.length > 1 ? "have" : "has";
-    desk.problem(
+    context.problem(
       problemAt(reader.place(null), {
         message:
           `${named(wallets)} ${whose} the limit ${limit} by market, and what this rule is about has no market: ` +
@@ -227,13 +232,13 @@ export function warnOfLimits(
   name: string,
   select: Select,
   limits: readonly string[],
-  desk: Desk,
+  context: LoadContext,
 ): void {
   const symbols = select.symbol?.map(symbolKey);
   for (const limit of limits) {
     /** Wallets by the missing part: the whole limit, or that of some markets. */
     const without = new Map<string, { readonly name: string }[]>();
-    for (const wallet of selected(select, desk)) {
+    for (const wallet of selected(select, context)) {
       if (limitIn(wallet.limits, limit, null) !== undefined) continue;
       const given = marketsOf(wallet.limits, limit);
       if (given?.rest === true) continue;
@@ -247,7 +252,7 @@ export function warnOfLimits(
     }
     for (const [where, wallets] of without) {
       const whose = wallets.length > 1 ? "they have" : "it has";
-      desk.warn(
+      context.warn(
         problemAt(reader.place(null), {
           message: `${name} cannot be judged for ${named(wallets)}: ${whose} no limit ${limit}${where}`,
         }),
@@ -257,7 +262,7 @@ export function warnOfLimits(
 }
 
 /** The selected wallets with known limits. */
-function selected(select: Select, { input }: Desk) {
+function selected(select: Select, { input }: LoadContext) {
   return input.wallets.flatMap(({ name, labels, limits }) =>
     limits !== undefined &&
     (select.wallet === null || select.wallet.includes(name)) &&

@@ -6,8 +6,8 @@ import type { Compiled, EventRule } from "../rule.ts";
 import { eventKinds } from "../vocabulary/field-types.ts";
 import { visibleToEvents } from "../vocabulary.ts";
 import {
-  type Desk,
   fingerprintOf,
+  type LoadContext,
   needsSession,
   readExpression,
   readLabels,
@@ -41,13 +41,13 @@ const ackWords: readonly AckWord[] = ["never", "whenDelivered", "whenAcknowledge
 const always: Compiled<boolean> = { text: "true", unit: "none", run: () => true };
 
 /** @returns undefined if there was a mistake; every mistake was reported */
-export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
+export function readEvent(reader: Reader, context: LoadContext): EventRule | undefined {
   let wrong = false;
-  const watched: Desk = {
-    ...desk,
+  const watched: LoadContext = {
+    ...context,
     problem: (problem) => {
       wrong = true;
-      desk.problem(problem);
+      context.problem(problem);
     },
   };
   reader.allow(eventKeys);
@@ -69,9 +69,9 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
   );
   const severity = reader.oneOf("severity", severities, true);
   const gathered = new Gathered(
-    staleness(undefined, desk.input.scheduleMs, desk.input.stretchedAgesMs),
-    desk.input.retentionMs,
-    desk.values,
+    staleness(undefined, context.input.scheduleMs, context.input.stretchedAgesMs),
+    context.input.retentionMs,
+    context.values,
   );
   const naming: Naming = {
     scopes: visible,
@@ -97,7 +97,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
   if (wrong || name === undefined || severity === undefined || when === undefined || summary === undefined)
     return undefined;
 
-  warnOfLimits(reader, name, select, limits, desk);
+  warnOfLimits(reader, name, select, limits, context);
   const { file, line } = reader.place(null);
   return {
     kind: "event",

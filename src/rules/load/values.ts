@@ -9,7 +9,7 @@ import type { FoundValue, KnownValue, ValueLookup } from "../expression/named.ts
 import type { Compiled, NamedValue } from "../rule.ts";
 import { type Unit, units } from "../vocabulary/field-types.ts";
 import { visibleScopes } from "../vocabulary.ts";
-import { type Desk, readExpression, staleness } from "./common.ts";
+import { type LoadContext, readExpression, staleness } from "./common.ts";
 import { Reader } from "./reader.ts";
 import { problemAt, type RuleSource } from "./source.ts";
 
@@ -32,12 +32,12 @@ interface Definition {
 
 export class ValueBook implements ValueLookup {
   readonly #definitions = new Map<string, Definition>();
-  readonly #desk: Desk;
+  readonly #context: LoadContext;
   /** Values being compiled now, each named by the previous one. */
   readonly #chain: string[] = [];
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(context: LoadContext) {
+    this.#context = context;
   }
 
   get names(): readonly string[] {
@@ -46,7 +46,7 @@ export class ValueBook implements ValueLookup {
 
   /** Adds a definition. Mistakes in its form are reported. */
   add(source: RuleSource, node: Node): void {
-    const { problem } = this.#desk;
+    const { problem } = this.#context;
     const at = source.place(node.range?.[0] ?? 0);
     if (!isMap(node)) {
       problem(problemAt(at, { message: "a named value is a mapping: name, scope, value" }));
@@ -111,7 +111,7 @@ export class ValueBook implements ValueLookup {
     const { name, scope, reader } = definition;
     definition.state = "compiling";
     this.#chain.push(name);
-    const { input } = this.#desk;
+    const { input } = this.#context;
     const gathered = new Gathered(
       staleness(undefined, input.scheduleMs, input.stretchedAgesMs),
       input.retentionMs,
@@ -124,7 +124,7 @@ export class ValueBook implements ValueLookup {
       // Only rules of the subject that an event belongs to count events.
       countable: [],
     };
-    const compiled = readExpression(reader, "value", "figure", naming, gathered, this.#desk);
+    const compiled = readExpression(reader, "value", "figure", naming, gathered, this.#context);
     this.#chain.pop();
     definition.state = "done";
     if (compiled === undefined) return;

@@ -58,7 +58,7 @@ const message: readonly Field[] = [
 const unprinted: ReadonlySet<Field["type"]> = new Set(["positions", "orders", "capabilities"]);
 
 /** A field as recorded with the message: it does not become stale. */
-function asTold({ derived: _derived, awaits: _awaits, ...field }: Field): Field {
+function asRecorded({ derived: _derived, awaits: _awaits, ...field }: Field): Field {
   return { ...field, sources: [] };
 }
 
@@ -82,7 +82,10 @@ export const messageVocabulary: Readonly<Record<string, readonly Field[]>> = {
   alert,
   message,
   ...Object.fromEntries(
-    scopes.map((scope) => [scope, vocabulary[scope].filter(({ type }) => !unprinted.has(type)).map(asTold)]),
+    scopes.map((scope) => [
+      scope,
+      vocabulary[scope].filter(({ type }) => !unprinted.has(type)).map(asRecorded),
+    ]),
   ),
-  event: eventFields().map(asTold),
+  event: eventFields().map(asRecorded),
 };

@@ -5,7 +5,7 @@ import type { FewMap } from "../../domain/few-map.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import type { SubjectNode } from "../subjects.ts";
-import type { RiskRoom } from "./account-facts.ts";
+import type { RiskInput } from "./account-facts.ts";
 
 export interface PositionEntry {
   state: PositionState;
@@ -28,7 +28,7 @@ export interface AccountEntry {
   readonly name: string;
   readonly node: SubjectNode;
   state: SubaccountState;
-  readonly risk: RiskRoom;
+  readonly risk: RiskInput;
   /** The account's rights at the last reading. Accounts with equal rights share one object. */
   rights: SubaccountState["capabilities"] | null;
   /** True if its sums were known when it was last assessed. */
@@ -69,4 +69,4 @@ export interface AccountEntry {
 export type AccountsSeen = Observation & { readonly kind: "accounts" };
 
 /** The successor of a position that disappeared: none, another one of the same side, or one of the other side. */
-export type Parting = "closed" | "reopened" | "flipped";
+export type Successor = "closed" | "reopened" | "flipped";

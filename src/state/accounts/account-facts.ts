@@ -25,19 +25,19 @@ import {
 import type { Facts } from "../../rules/index.ts";
 
 /** Reusable input object for the margin arithmetic of one account: overwritten by each answer, read at each mark. */
-export class RiskRoom implements AccountRisk {
+export class RiskInput implements AccountRisk {
   collateralQuoteLots: Int = 0;
-  positions: readonly PositionRoom[] = [];
-  orders: readonly OrderRoom[] = [];
+  positions: readonly PositionInput[] = [];
+  orders: readonly OrderInput[] = [];
   /** Collateral in other assets; undefined: none, or its value is not known. */
   spot: readonly SpotRisk[] | undefined = undefined;
 
   take(state: SubaccountState): void {
     this.collateralQuoteLots = shrink(state.collateralQuoteLots);
     if (this.positions.length !== state.positions.length)
-      this.positions = diskSpaceFor(state.positions.length, this.positions, () => new PositionRoom());
+      this.positions = diskSpaceFor(state.positions.length, this.positions, () => new PositionInput());
     if (this.orders.length !== state.orders.length)
-      this.orders = diskSpaceFor(state.orders.length, this.orders, () => new OrderRoom());
+      this.orders = diskSpaceFor(state.orders.length, this.orders, () => new OrderInput());
     const { positions, orders } = this;
     for (let i = 0; i < positions.length; i++) {
       const room = positions[i]!;
@@ -65,14 +65,14 @@ function diskSpaceFor<Room>(count: number, there: readonly Room[], room: () => R
   return Array.from({ length: count }, (_, i) => there[i] ?? room());
 }
 
-class PositionRoom implements PositionRisk {
+class PositionInput implements PositionRisk {
   symbol = "";
   baseLots: Int = Number.NaN;
   virtualQuoteLots: Int = Number.NaN;
   unsettledFundingQuoteLots: Int = Number.NaN;
 }
 
-class OrderRoom implements OrderRisk {
+class OrderInput implements OrderRisk {
   symbol = "";
   side: "bid" | "ask" = "bid";
   priceTicks: Int = Number.NaN;

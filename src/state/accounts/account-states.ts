@@ -19,13 +19,13 @@ import type { AccountEntry, AccountsSeen } from "./account-entry.ts";
 import { positionStateFacts } from "./account-facts.ts";
 import type { AccountOrders } from "./account-orders.ts";
 import { noteCollateral, noteResized, openFacts, unread } from "./account-readings.ts";
-import type { AccountGroup, Accounts, SubjectKeeper } from "./accounts.ts";
+import type { AccountGroup, Accounts, SubjectCallbacks } from "./accounts.ts";
 import { newAccount, noMarkets } from "./new-account.ts";
 
 export class AccountStates {
   readonly #accounts: Accounts;
   readonly #markets: Markets;
-  readonly #keeper: SubjectKeeper;
+  readonly #keeper: SubjectCallbacks;
   readonly #orders: AccountOrders;
   /** True if the markets of the account that is being taken may have changed. */
   #reshaped = false;
@@ -35,7 +35,7 @@ export class AccountStates {
   constructor(
     accounts: Accounts,
     markets: Markets,
-    keeper: SubjectKeeper,
+    keeper: SubjectCallbacks,
     orders: AccountOrders,
     ordersRead: boolean,
   ) {

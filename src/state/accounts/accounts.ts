@@ -5,7 +5,7 @@ import { FewMap } from "../../domain/few-map.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import type { SubjectNode } from "../subjects.ts";
-import type { AccountEntry, AccountsSeen, Parting } from "./account-entry.ts";
+import type { AccountEntry, AccountsSeen, Successor } from "./account-entry.ts";
 import { MarketIndex } from "./market-index.ts";
 
 const noAccounts: readonly AccountEntry[] = [];
@@ -21,11 +21,11 @@ export interface AccountGroup {
 const nowhere = { slot: 0, slotIndex: 0, exact: false };
 
 /** Callbacks for subjects that appear and disappear. */
-export interface SubjectKeeper {
+export interface SubjectCallbacks {
   trader(ref: AccountRef, first: boolean): SubjectNode;
   position(account: AccountEntry, symbol: string, incarnation: string, first: boolean): SubjectNode;
   /** `symbol` null: the whole account disappeared. */
-  gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void;
+  gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Successor): void;
 }
 
 export class Accounts {
@@ -34,11 +34,11 @@ export class Accounts {
   /** Lists of accounts, created on first use. */
   readonly #byWallet = new Map<string, readonly AccountEntry[]>();
   #all: readonly AccountEntry[] | null = null;
-  readonly #keeper: SubjectKeeper;
+  readonly #keeper: SubjectCallbacks;
   /** Accounts by the markets that their figures depend on. */
   readonly index = new MarketIndex<AccountEntry>();
 
-  constructor(keeper: SubjectKeeper) {
+  constructor(keeper: SubjectCallbacks) {
     this.#keeper = keeper;
   }
 

@@ -5,7 +5,7 @@ import { FewMap } from "../../domain/few-map.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import type { SubjectNode } from "../subjects.ts";
 import type { AccountEntry } from "./account-entry.ts";
-import { RiskRoom } from "./account-facts.ts";
+import { RiskInput } from "./account-facts.ts";
 
 /** Shared by most accounts. */
 export const noMarkets: readonly string[] = [];
@@ -23,7 +23,7 @@ export function newAccount(
     name: node.name,
     node,
     state,
-    risk: new RiskRoom(),
+    risk: new RiskInput(),
     rights: null,
     assessed: injected,
     markets: noMarkets,

@@ -2,7 +2,7 @@
 import type { Event } from "../../domain/event.ts";
 
 /** Maximum number of orders of one wallet. Most are soon cancelled or filled; the oldest are dropped first. */
-const most = 10_000;
+const maxOrders = 10_000;
 
 export class OrderPlacements {
   readonly #byWallet = new Map<string, Map<string, number>>();
@@ -12,7 +12,7 @@ export class OrderPlacements {
     const known = this.#byWallet.get(wallet) ?? new Map<string, number>();
     this.#byWallet.set(wallet, known);
     known.set(order, placedMs);
-    if (known.size > most) for (const oldest of known.keys()) return void known.delete(oldest);
+    if (known.size > maxOrders) for (const oldest of known.keys()) return void known.delete(oldest);
   }
 
   /** Takes an event of the order history. */

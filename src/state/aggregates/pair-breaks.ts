@@ -17,7 +17,7 @@ const slackMs = 5_000;
 /** Maximum number of events of a pair that stays whole: the oldest are dropped first. */
 const maxKept = 200;
 
-interface Told {
+interface PairEvent {
   readonly by: Breaker;
   readonly wallet: string;
   readonly pdaIndex: number | null;
@@ -37,7 +37,7 @@ export interface AccountShown {
 }
 
 export class PairBreaks {
-  #told: Told[] = [];
+  #events: PairEvent[] = [];
   /** The states in which the pair was last whole. */
   #whole: readonly AccountShown[] = [];
 
@@ -45,21 +45,21 @@ export class PairBreaks {
     const by = breakerOf(event);
     if (by === null) return null;
     const { wallet, pdaIndex, subaccount, slot, happenedMs } = event;
-    const told: Told = { by, wallet: wallet ?? "", pdaIndex, subaccount, slot, happenedMs };
+    const pairEvent: PairEvent = { by, wallet: wallet ?? "", pdaIndex, subaccount, slot, happenedMs };
     // An event may arrive after the pair is whole again, or after something else broke it.
-    if (!this.#isLater(told)) return by;
-    this.#told.push(told);
-    if (this.#told.length > maxKept) this.#told.shift();
+    if (!this.#isLater(pairEvent)) return by;
+    this.#events.push(pairEvent);
+    if (this.#events.length > maxKept) this.#events.shift();
     return by;
   }
 
   /** Notes that the pair was whole in these states. */
   whole(states: readonly AccountShown[]): void {
     this.#whole = states;
-    if (this.#told.length > 0) this.#told = this.#told.filter((one) => this.#isLater(one));
+    if (this.#events.length > 0) this.#events = this.#events.filter((one) => this.#isLater(one));
   }
 
-  #isLater({ wallet, pdaIndex, subaccount, slot, happenedMs }: Told): boolean {
+  #isLater({ wallet, pdaIndex, subaccount, slot, happenedMs }: PairEvent): boolean {
     // Some events name no PDA index: they usually belong to the first one.
     const ofWallet = this.#whole.filter((one) => one.wallet === wallet);
     const index = pdaIndex ?? (ofWallet.find((one) => one.pdaIndex === 0) ?? ofWallet[0])?.pdaIndex;
@@ -73,8 +73,8 @@ export class PairBreaks {
   }
 
   get by(): Breaker | "" {
-    let best: Told | null = null;
-    for (const one of this.#told) {
+    let best: PairEvent | null = null;
+    for (const one of this.#events) {
       if (
         best === null ||
         weight[one.by] > weight[best.by] ||

@@ -31,7 +31,7 @@ interface Noted {
   /** Own equity around the newest quarters of an hour, oldest first. */
   readonly quarters: { readonly atMs: number; readonly low: number; readonly high: number }[];
   compared: { readonly atMs: number; readonly share: number; readonly side: Side } | null;
-  told: boolean;
+  reported: boolean;
 }
 
 export class EquityCheck {
@@ -49,7 +49,7 @@ export class EquityCheck {
     if (typeof usd !== "number") return;
     const noted = this.#noted.get(account);
     if (!noted) {
-      this.#noted.set(account, { lastMs: atMs, lastUsd: usd, quarters: [], compared: null, told: false });
+      this.#noted.set(account, { lastMs: atMs, lastUsd: usd, quarters: [], compared: null, reported: false });
       return;
     }
     const quarter = Math.floor(atMs / quarterMs) * quarterMs;
@@ -75,12 +75,12 @@ export class EquityCheck {
     const share = apartUsd / Math.max(Math.abs(valueUsd), smallestUsd);
     noted.compared = { atMs: nowMs, share, side: ours.low > valueUsd ? "above" : "below" };
     const differs = share > toleranceShare;
-    if (differs && !noted.told) {
+    if (differs && !noted.reported) {
       const at = new Date(ofMs).toISOString();
       const our = ours.low === ours.high ? `${ours.low}` : `${ours.low} to ${ours.high}`;
       this.#warn(`${account.name}: equity at ${at} is ${our} here and ${valueUsd} at the exchange`);
     }
-    noted.told = differs;
+    noted.reported = differs;
     return true;
   }
 

@@ -32,7 +32,7 @@ import {
 import { noStretches, stretchesOf } from "./stretches.ts";
 
 /** Added to the slot of an account that had two states in one slot. */
-const amidSlot = 0.5;
+const halfSlot = 0.5;
 /** Maximum time before midnight at which the equity of midnight may have been read, ms. */
 const beforeMidnightMs = 60_000;
 const noAccounts: readonly string[] = [];
@@ -146,16 +146,16 @@ export class Today implements Due {
     const book = this.#book(wallet.name);
     const { values } = node.facts;
     const [day] = book.days;
-    if (this.#isTold(wallet.name, "fills")) values.feesToday = day!.fees;
+    if (this.#isComplete(wallet.name, "fills")) values.feesToday = day!.fees;
     else if (values.feesToday !== undefined) delete values.feesToday;
-    if (this.#isTold(wallet.name, "funding", wallet.pdaIndices)) values.fundingToday = day!.funding;
+    if (this.#isComplete(wallet.name, "funding", wallet.pdaIndices)) values.fundingToday = day!.funding;
     else if (values.fundingToday !== undefined) delete values.fundingToday;
   }
 
   /** Returns the amount that an account realized today in a market, USD; undefined if not known. */
   realized(wallet: string, account: string, symbol: string): number | undefined {
     const book = this.#book(wallet);
-    if (!this.#isTold(wallet, "fills")) return undefined;
+    if (!this.#isComplete(wallet, "fills")) return undefined;
     return book.days[0]!.realized[`${account}/${symbol}`] ?? 0;
   }
 
@@ -168,7 +168,7 @@ export class Today implements Due {
     profit.openToday = nothingOpen;
     profit.stretches = noStretches;
     // After a start the states from before it have to be compared first.
-    if (!book || !profit.hasBegun || !this.#isTold(wallet.name, "collateral")) return;
+    if (!book || !profit.hasBegun || !this.#isComplete(wallet.name, "collateral")) return;
     const { base, flows, startMs } = book.days[0]!;
     if (!base) return;
     let usd = base.usd;
@@ -177,9 +177,9 @@ export class Today implements Due {
       const { account, atMs } = flow;
       if (isBefore(flow, base, startMs)) continue;
       // An account that did not exist when the values of midnight were requested may have held collateral at midnight.
-      const untold =
+      const isUnknownBefore =
         isFromExchange(base) && atMs <= base.readMs && !(account && base.accounts.includes(account));
-      if (flow.usd === null || untold) return;
+      if (flow.usd === null || isUnknownBefore) return;
       // Equity does not contain a flow that no state shows yet.
       if (account !== null && profit.changes.ahead.isWaiting({ account, slot: flow.slot, usd: flow.usd }))
         continue;
@@ -202,12 +202,12 @@ export class Today implements Due {
   midnight(
     wallet: string,
     startMs: number,
-    told: { readonly usd: number; readonly accounts: readonly string[]; readonly readMs: number },
+    values: { readonly usd: number; readonly accounts: readonly string[]; readonly readMs: number },
   ): boolean {
     const book = this.#ownBook(wallet);
     const [day] = book.days;
     if (day!.startMs !== startMs || day!.base) return false;
-    day!.base = { ...told, slot: null, indices: this.#wallets.get(wallet)?.wallet.pdaIndices ?? null };
+    day!.base = { ...values, slot: null, indices: this.#wallets.get(wallet)?.wallet.pdaIndices ?? null };
     book.changed = true;
     return true;
   }
@@ -243,7 +243,7 @@ export class Today implements Due {
       const indices = entry.wallet.pdaIndices ?? null;
       const slots = profit.changes.states.slots();
       // Equity has the newest of several states of a slot, and records of that slot may be read later.
-      for (const account of profit.changes.shownTwice()) slots.set(account, slots.of(account) + amidSlot);
+      for (const account of profit.changes.shownTwice()) slots.set(account, slots.of(account) + halfSlot);
       day.base = {
         usd: profit.answerUsd,
         slots,
@@ -303,7 +303,7 @@ export class Today implements Due {
   }
 
   /** True if a history of today is complete. */
-  #isTold(wallet: string, source: Source, pdaIndices?: readonly number[]): boolean {
+  #isComplete(wallet: string, source: Source, pdaIndices?: readonly number[]): boolean {
     return this.#told.sinceMs(wallet, source, pdaIndices) < this.#day.startMs;
   }
 

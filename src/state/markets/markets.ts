@@ -46,7 +46,7 @@ export class Markets {
   /** Time since which prices of any market were read without a gap, ms. */
   pricesSinceMs = Number.NEGATIVE_INFINITY;
   /** The process was suspended since the newest prices. */
-  #stoodStill = false;
+  #wasSuspended = false;
   #newestPricesMs = Number.NEGATIVE_INFINITY;
   /** The time at which a source that is read per market last answered, ms. */
   readonly readMs = new Map<Source, number>();
@@ -160,15 +160,15 @@ export class Markets {
 
   /** Notes an answer or a frame with prices. @param gapMs a longer time without prices is a gap; infinite: no time is */
   notePrices(atMs: number, gapMs: number): void {
-    if (this.#stoodStill || atMs - this.#newestPricesMs > gapMs) this.pricesSinceMs = atMs;
+    if (this.#wasSuspended || atMs - this.#newestPricesMs > gapMs) this.pricesSinceMs = atMs;
     this.#newestPricesMs = atMs;
-    this.#stoodStill = false;
+    this.#wasSuspended = false;
   }
 
   /** Notes that the process was suspended until now: prices of that time may be missing, even with a stream. */
   noteStandstill(atMs: number): void {
     this.pricesSinceMs = atMs;
-    this.#stoodStill = true;
+    this.#wasSuspended = true;
   }
 
   /**

@@ -29,7 +29,7 @@ interface Trades extends HeldTrades {
   usd: number;
   roughUsd: number;
   /** The highest profit since then, up to the next trades, USD; -∞: none. */
-  mostUsd: number;
+  maxUsd: number;
 }
 
 /** Maximum delay of a flow in the history after a state that shows it, ms. */
@@ -77,7 +77,7 @@ export class HeldProfit {
         toMs: atMs,
         usd,
         roughUsd: usd,
-        mostUsd: Number.NEGATIVE_INFINITY,
+        maxUsd: Number.NEGATIVE_INFINITY,
       });
     else {
       newest.toMs = atMs;
@@ -96,12 +96,12 @@ export class HeldProfit {
 
   /** The part that is stored over a restart. */
   get kept(): readonly HeldTrades[] {
-    return this.#trades.map(({ mostUsd: _, ...one }) => ({ ...one }));
+    return this.#trades.map(({ maxUsd: _, ...one }) => ({ ...one }));
   }
 
   restore(kept: readonly HeldTrades[]): void {
     for (const one of kept)
-      this.#trades.push({ roughUsd: one.usd, ...one, mostUsd: Number.NEGATIVE_INFINITY });
+      this.#trades.push({ roughUsd: one.usd, ...one, maxUsd: Number.NEGATIVE_INFINITY });
   }
 
   /** The time at which the collateral history is to be read next, ms; ∞: not any more. */
@@ -121,12 +121,12 @@ export class HeldProfit {
   /** Takes a profit that may be too high. */
   take(profitUsd: number): void {
     const newest = this.#trades.at(-1);
-    if (newest !== undefined && profitUsd > newest.mostUsd) newest.mostUsd = profitUsd;
+    if (newest !== undefined && profitUsd > newest.maxUsd) newest.maxUsd = profitUsd;
   }
 
   /** Takes an amount paid in. It is subtracted from the profit of all trades, as the trade that hid it is not known. */
   paidIn(usd: number): void {
-    for (const one of this.#trades) one.mostUsd -= usd;
+    for (const one of this.#trades) one.maxUsd -= usd;
   }
 
   /**
@@ -136,7 +136,7 @@ export class HeldProfit {
    * @returns the highest profit of the released trades, USD; -∞: none
    */
   release(atMs: number, isRead: boolean, limitUsd: number): number {
-    let mostUsd = Number.NEGATIVE_INFINITY;
+    let maxUsd = Number.NEGATIVE_INFINITY;
     for (let oldest = this.#trades[0]; oldest !== undefined; oldest = this.#trades[0]) {
       const ageMs = atMs - oldest.toMs;
       const rough = isRough(oldest);
@@ -145,10 +145,10 @@ export class HeldProfit {
         ageMs >= (rough ? roughAfterMs : unreadAfterMs) ||
         (isRead && ageMs >= (rough ? roughReadAfterMs : readAfterMs));
       if (!isKnown && !isOver) break;
-      mostUsd = Math.max(mostUsd, oldest.mostUsd);
+      maxUsd = Math.max(maxUsd, oldest.maxUsd);
       this.#trades.shift();
     }
-    return mostUsd;
+    return maxUsd;
   }
 }
 

@@ -10,7 +10,7 @@ interface Part {
   readonly slot: number;
   readonly atMs: number;
   /** -∞: none. */
-  mostUsd: number;
+  maxUsd: number;
 }
 
 /** Maximum delay of a record after the state that shows its flow, ms. */
@@ -35,17 +35,17 @@ export class Peak {
   take(profitUsd: number): void {
     const newest = this.#parts.at(-1);
     if (newest === undefined) this.#baseUsd = Math.max(this.#baseUsd, profitUsd);
-    else if (profitUsd > newest.mostUsd) newest.mostUsd = profitUsd;
+    else if (profitUsd > newest.maxUsd) newest.maxUsd = profitUsd;
     if (profitUsd > this.#usd) this.#usd = profitUsd;
   }
 
   /** Takes a state of an account with other collateral. */
   changed(account: string, slot: number, atMs: number): void {
     const parts = this.#parts;
-    parts.push({ account, slot, atMs, mostUsd: Number.NEGATIVE_INFINITY });
+    parts.push({ account, slot, atMs, maxUsd: Number.NEGATIVE_INFINITY });
     let settled = 0;
     while (parts[settled]!.atMs <= atMs - keptMs || parts.length - settled > maxParts)
-      this.#baseUsd = Math.max(this.#baseUsd, parts[settled++]!.mostUsd);
+      this.#baseUsd = Math.max(this.#baseUsd, parts[settled++]!.maxUsd);
     if (settled > 0) this.#parts = parts.slice(settled);
   }
 
@@ -53,7 +53,7 @@ export class Peak {
   paidIn(account: string, fromSlot: number, usd: number): void {
     const index = this.#parts.findIndex((one) => one.account === account && one.slot >= fromSlot);
     if (index < 0) return;
-    for (const one of this.#parts.slice(index)) one.mostUsd -= usd;
-    this.#usd = Math.max(this.#baseUsd, ...this.#parts.map(({ mostUsd }) => mostUsd));
+    for (const one of this.#parts.slice(index)) one.maxUsd -= usd;
+    this.#usd = Math.max(this.#baseUsd, ...this.#parts.map(({ maxUsd }) => maxUsd));
   }
 }

@@ -17,7 +17,7 @@ const shownMs = 30_000;
 /** Maximum difference between the clocks of the exchange and the daemon, ms. */
 const clocksMs = 2_000;
 /** Maximum age of samples, ms: older ones are in no short window. */
-const longestMs = 900_000;
+const maxSampleAgeMs = 900_000;
 
 /** The fields of a sample that show a gap and fill it. */
 export interface ProfitSample {
@@ -53,7 +53,7 @@ interface Gap {
 /** Called with the profit of an earlier time, USD, and the equity then. @param explained true: it was unknown; false: it was held back */
 type OnLate = (atMs: number, pnl: number, equity: number, explained: boolean) => void;
 
-const toldNobody: OnLate = () => {};
+const ignoreLate: OnLate = () => {};
 
 type FlowsAfter = (ms: number) => readonly PlacedFlow[] | null;
 
@@ -71,7 +71,7 @@ export class ProfitGaps {
   takeFlow(wallet: string, happenedMs: number): void {
     const known = this.#flows.get(wallet) ?? [];
     const newestMs = Math.max(happenedMs, ...known);
-    this.#flows.set(wallet, [...known.filter((ms) => ms > newestMs - longestMs), happenedMs]);
+    this.#flows.set(wallet, [...known.filter((ms) => ms > newestMs - maxSampleAgeMs), happenedMs]);
     this.#firstNewMs.set(wallet, Math.min(happenedMs, this.#firstNewMs.get(wallet) ?? happenedMs));
     const gap = this.#gaps.get(wallet);
     if (gap !== undefined) gap.flows = [...gap.flows, happenedMs];
@@ -89,7 +89,7 @@ export class ProfitGaps {
     atMs: number,
     sample: ProfitSample,
     held: HeldSample | null = null,
-    onLate: OnLate = toldNobody,
+    onLate: OnLate = ignoreLate,
     flowsAfter: FlowsAfter = notKnown,
   ): void {
     const { equity, pnl, netDeposits } = sample;
@@ -127,7 +127,7 @@ export class ProfitGaps {
     }
     gap.samples.push(one);
     if (held !== null) release(gap, held.sinceMs, windows, onLate);
-    if (gap.samples.length > 0 && atMs - gap.samples[0]!.atMs > longestMs) gap.samples.shift();
+    if (gap.samples.length > 0 && atMs - gap.samples[0]!.atMs > maxSampleAgeMs) gap.samples.shift();
   }
 }
 
@@ -146,9 +146,9 @@ function fill(
   if (placed !== null && Math.abs(now.netDepositsUsd - netDepositsUsd - seenUsd) <= exactUsd) {
     for (const { atMs, equityUsd } of samples) {
       // An answer is taken account by account, and another one may be in flight.
-      const isAmid = ({ sinceMs, untilMs }: PlacedFlow): boolean =>
+      const isInFlight = ({ sinceMs, untilMs }: PlacedFlow): boolean =>
         atMs > sinceMs - clocksMs && atMs < untilMs + clocksMs;
-      if (placed.some(isAmid)) continue;
+      if (placed.some(isInFlight)) continue;
       const laterUsd = placed.reduce((sum, { sinceMs, usd }) => (sinceMs > atMs ? sum + usd : sum), 0);
       const profitUsd = equityUsd - (now.zeroUsd - laterUsd);
       windows?.feedHeld(atMs, profitUsd, equityUsd);

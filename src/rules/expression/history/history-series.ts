@@ -121,7 +121,7 @@ function valueSeries(
     const allowed = gathered.values.names.map((one) => `value.${one}`);
     const nearest = nearestName(`value.${name}`, allowed);
     if (found === undefined) tell({ start: at, message: `no value is called ${name}`, allowed, nearest });
-    else tell({ start: at, message: `${text} is wrong`, toldElsewhere: true });
+    else tell({ start: at, message: `${text} is wrong`, reportedElsewhere: true });
     return undefined;
   }
   const { scope } = found;

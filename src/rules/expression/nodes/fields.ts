@@ -127,15 +127,15 @@ function namesOf(wallets: readonly string[]): string {
   return `${wallets.slice(0, maxNamed).join(", ")}${more}`;
 }
 
-/** @param whose determines the meaning of absent facts */
+/** @param of determines the meaning of absent facts */
 export function readField(
   path: string,
-  whose: { readonly scope: ReadScope; readonly symbol: string | null },
+  of: { readonly scope: ReadScope; readonly symbol: string | null },
   field: Field,
   staleAfterMs: Readonly<Record<Source, number>>,
 ): Run {
-  const pick = whose.symbol === null ? pickScope(whose.scope) : pickMarket(whose.symbol);
-  const absent = absence(path, whose.scope, whose.symbol);
+  const pick = of.symbol === null ? pickScope(of.scope) : pickMarket(of.symbol);
+  const absent = absence(path, of.scope, of.symbol);
   if (field.derived === "age") {
     return (env) => {
       const at = pick(env)?.values.at;

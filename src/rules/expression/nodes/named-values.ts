@@ -32,7 +32,7 @@ export function namedValue(
     });
   }
   if (found === "wrong") {
-    names.tell({ start: node.start, message: `${path} is wrong`, toldElsewhere: true });
+    names.tell({ start: node.start, message: `${path} is wrong`, reportedElsewhere: true });
     return bad;
   }
   if ("circle" in found) return names.problem(node, `${path} rests on itself: ${found.circle.join(" → ")}`);

@@ -27,7 +27,7 @@ import { StateComparison } from "./state-comparison.ts";
 import { isExplained, isSale } from "./unexplained-amount.ts";
 
 /** Time of readings of the collateral history after which an open change counts as profit or loss, ms. */
-const openPatienceMs = 300_000;
+const maxOpenMs = 300_000;
 /** Maximum time that counts between two readings, ms: in a longer one the history was not read. */
 const readingMs = 30_000;
 
@@ -244,8 +244,8 @@ export class OpenChanges {
       waitedMs: one.waitedMs + Math.min(atMs - one.readMs, readingMs),
     }));
     for (const one of waiting)
-      if (one.waitedMs >= openPatienceMs && !isSale(one)) this.explained.spotFlows.payOut(one);
-    this.#list.set(waiting.filter(({ waitedMs }) => waitedMs < openPatienceMs));
+      if (one.waitedMs >= maxOpenMs && !isSale(one)) this.explained.spotFlows.payOut(one);
+    this.#list.set(waiting.filter(({ waitedMs }) => waitedMs < maxOpenMs));
     return this.#list.all.length < length;
   }
 

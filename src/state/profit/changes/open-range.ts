@@ -51,7 +51,7 @@ function isTransfer(changes: readonly OpenChange[]): boolean {
   let movedUsd = 0;
   let fromSlot = Number.NEGATIVE_INFINITY;
   let toSlot = Number.POSITIVE_INFINITY;
-  let mostSlots = 0;
+  let maxSlots = 0;
   for (const one of changes) {
     if (takenUsdOf(one) > 0) return false;
     const own = unexplainedUsd(one);
@@ -60,11 +60,11 @@ function isTransfer(changes: readonly OpenChange[]): boolean {
     slackUsd += slackOf(one);
     fromSlot = Math.max(fromSlot, one.fromSlot);
     toSlot = Math.min(toSlot, one.toSlot);
-    mostSlots = Math.max(mostSlots, one.toSlot - one.fromSlot);
+    maxSlots = Math.max(maxSlots, one.toSlot - one.fromSlot);
   }
   if (fromSlot >= toSlot) return false;
   // A trade is estimated at the present mark, which may be far from that of its time if nothing was read for long.
-  const roughUsd = mostSlots > roughSlots ? 0 : movedUsd * transferSlack;
+  const roughUsd = maxSlots > roughSlots ? 0 : movedUsd * transferSlack;
   return Math.abs(usd) <= Math.min(slackUsd, centUsd + roughUsd);
 }
 
