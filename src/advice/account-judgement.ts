@@ -1,4 +1,4 @@
-/** Judges one account as it would be against how it stands: about its marks, and after a further adverse move. */
+/** Judges a hypothetical account against the real one: near its marks, and after a further adverse move. */
 import { type Severity, severityRank } from "../domain/alert.ts";
 import { adverseMarks } from "../margin/hypothetical.ts";
 import type { AccountRisk, MarkTicks } from "../margin/model.ts";
@@ -13,7 +13,7 @@ import {
 
 type Level = Conclusion["after"];
 
-/** Figures of an account and of a position that say how near liquidation is. Sizes alone do not, nor do prices. */
+/** Figures of an account and of a position that show how near liquidation is. Sizes and prices alone do not. */
 const marginFields: Readonly<Record<string, ReadonlySet<string>>> = {
   trader: new Set([
     ...["equity", "freeCollateral", "marginRatio", "leverage", "riskState", "riskTier"],
@@ -32,18 +32,18 @@ const supposing = /\b(depositTo|reduceTo)\(/;
 
 const known = new WeakMap<ConditionRule, boolean>();
 
-/** Returns true if a rule is about the margin of an account, or how far it or a position of it is from liquidation. */
+/** Returns true if a rule reads the margin of an account, or the distance to liquidation of the account or a position. */
 export function readsMargin(rule: ConditionRule): boolean {
   let reads = known.get(rule);
   if (reads === undefined) {
     const text = textOf(rule);
     reads =
-      // A rule that supposes amounts itself says nothing of an account that is only supposed.
+      // The result of a rule with hypothetical amounts has no meaning for a hypothetical account.
       !supposing.test(text) &&
       rule.reads.some(
         ({ scope, field }) =>
           marginFields[scope]?.has(field) ||
-          // A read of a list does not say which members it needs.
+          // A read of a list does not name the members that it needs.
           (scope === "trader" && field === "positions" && ofListed.test(text)),
       );
     known.set(rule, reads);
@@ -53,7 +53,7 @@ export function readsMargin(rule: ConditionRule): boolean {
 
 const profitFields: ReadonlySet<string> = new Set(["pnl", "pnlToday", "lossToday", "highWaterMark"]);
 
-/** Returns true if a rule is about the profit of a wallet. */
+/** Returns true if a rule reads the profit of a wallet. */
 export function readsProfit({ reads }: ConditionRule): boolean {
   return reads.some(({ scope, field }) => scope === "wallet" && profitFields.has(field));
 }
@@ -65,27 +65,27 @@ function textOf({ value, levels }: ConditionRule): string {
 }
 
 /**
- * The adverse move of the marks while a person acts, a fraction: an amount that is just enough at the marks is too little a moment
- * later. No move in a market whose ticks are far coarser.
+ * The adverse move of the marks until a person has acted, a fraction: an amount that is just enough at the present marks is not enough
+ * a moment later. No move in a market whose tick is far coarser.
  */
 const slip = 0.001;
 
 export class AccountJudgement {
-  /** The levels that hold now, by rule and subject; an alert that stands holds its level until it resolves. */
+  /** The levels that hold now, by rule and subject. An active alert holds its level until it resolves. */
   readonly firing: ReadonlyMap<string, Severity>;
-  /** An alert stands that cannot be judged. */
+  /** There is an active alert that cannot be judged. */
   readonly isUnknown: boolean;
   readonly risk: AccountRisk;
   readonly marks: MarkTicks;
-  /** The marks a little against the account as it is: a trade fills there, and a change has to be enough there as well. */
+  /** Marks slightly against the account as it is: trades fill there, and a change has to be enough there as well. */
   readonly near: MarkTicks;
-  /** The marks after the adverse move against the account as it is. */
+  /** Marks after the adverse move against the account as it is. */
   readonly further: MarkTicks;
   readonly #situation: Situation;
-  /** The levels that begin at the further marks as the account is. */
+  /** The levels that begin at the further marks for the account as it is. */
   #begun: ReadonlyMap<string, Level> | undefined;
 
-  /** @param headroomOf the adverse move of a market that has to be survived, a fraction of its mark */
+  /** @param headroomOf the adverse move of a market that has to be withstood, a fraction of its mark */
   constructor(
     situation: Situation,
     { risk, marks }: { readonly risk: AccountRisk; readonly marks: MarkTicks },
@@ -107,8 +107,8 @@ export class AccountJudgement {
   }
 
   /**
-   * Returns true if of a changed account nothing holds that fires now and all of it is on target, at the marks and at the near ones, and
-   * at the further marks none of it begins.
+   * Returns true if, for a changed account, none of the levels that fire now holds and all are on target, at the marks and at the near
+   * ones, and none begins at the further marks.
    */
   isClearOf(supposed: AccountRisk): boolean {
     const { firing, further } = this;
@@ -125,7 +125,7 @@ export class AccountJudgement {
     return [...this.firing.values()].includes("critical");
   }
 
-  /** Returns true if of a changed account no critical level holds that does now. Nothing is said of lower ones, nor of further on. */
+  /** Returns true if, for a changed account, no critical level holds that holds now. Lower levels and further marks are not checked. */
   isLessThanCritical(supposed: AccountRisk): boolean {
     const wanted = (rule: ConditionRule, subject: string) =>
       this.firing.get(keyOf({ rule, subject })) === "critical";
@@ -134,7 +134,7 @@ export class AccountJudgement {
     return true;
   }
 
-  /** Returns true if the exchange lets collateral out of an account so far, and no rule about its margin holds then, nor begins to further on. */
+  /** Returns true if the exchange allows withdrawals from a changed account, and no rule about its margin holds then or begins further on. */
   isSafe(supposed: AccountRisk): boolean {
     const now = new Outlook(this.#situation, { risk: supposed, marks: this.marks });
     if (isBelowWithdrawals(now)) return false;
@@ -145,7 +145,7 @@ export class AccountJudgement {
     return true;
   }
 
-  /** Returns true if no rule about the margin of a changed account holds at a higher level than it does without the change. */
+  /** Returns true if no rule about the margin of a changed account holds at a higher level than without the change. */
   isUnharmedBy(supposed: AccountRisk): boolean {
     const { firing, marks, further } = this;
     const now = new Outlook(this.#situation, { risk: supposed, marks });
@@ -159,8 +159,8 @@ export class AccountJudgement {
   }
 
   /**
-   * The conclusions at the near marks and at the marks: a move against the positions can be one for a rule, such as that of a margin
-   * which shrinks with the price.
+   * The conclusions at the near marks and at the marks: for some rules, such as one about a margin that shrinks with the price, a move
+   * against the positions is favourable.
    */
   *#about(
     supposed: AccountRisk,
@@ -184,7 +184,7 @@ function isOver(level: Level): boolean {
   return level === null || level === "gone";
 }
 
-/** A level that cannot be judged ranks above all others. */
+/** A level that cannot be judged has the highest rank. */
 function rankOf(level: Level): number {
   if (level === null || level === "gone") return -1;
   return level === "unknown" ? Number.POSITIVE_INFINITY : severityRank[level];

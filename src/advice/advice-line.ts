@@ -10,7 +10,7 @@ import { formatPercent, formatPrice } from "../rules/index.ts";
 import type { Situation } from "./situation.ts";
 import { enoughUsd, listed, obstaclesOf, waysOf } from "./texts.ts";
 
-/** More positions than these are not named one by one. */
+/** Maximum number of positions that are named individually. */
 const maxNamed = 3;
 
 const nouns: Readonly<Record<Clearing, string>> = {
@@ -21,7 +21,7 @@ const nouns: Readonly<Record<Clearing, string>> = {
 
 /**
  * @param marksAtMs the time of the prices, ms
- * @param shortUsd a liquidatable account's collateral is short of its maintenance margin by this; not positive: it is not liquidatable
+ * @param shortUsd amount by which a liquidatable account's collateral is below its maintenance margin; not positive: not liquidatable
  */
 export function adviceLine(
   situation: Situation,
@@ -54,8 +54,8 @@ export function adviceLine(
 }
 
 /**
- * The least that ends what is critical. Null: nothing is; empty: it takes as much as all of it.
- * @param symbol of the reduction that is told   @param all the ways that end everything
+ * The least amounts that end what is critical. Null: nothing is critical; empty: they are not less than the amounts that end all.
+ * @param symbol symbol of the offered reduction   @param all the ways that end everything
  */
 function criticalText(
   name: string,
@@ -76,7 +76,7 @@ function lessText(shortUsd: number): string {
     : " A smaller amount also helps.";
 }
 
-/** The reduction that trades the least, and those that are not offered. */
+/** The reduction with the smallest trade, and those that are not offered. */
 function leastHarm(
   { marks, markets }: Situation,
   reductions: ClearAmounts["reductions"],

@@ -1,7 +1,7 @@
 /**
- * The least deposit, and the least reduction of each position, with which no rule about an account's margin fires: found by judging
- * the rules again on the account as it would be: at its marks, a little against it, and after a further adverse move. Of a critical account
- * also the least that ends only what is critical.
+ * The least deposit, and the least reduction of each position, with which no rule about an account's margin fires. They are found by
+ * judging the rules for hypothetical accounts: at the marks, slightly against the account, and after a further adverse move. For a
+ * critical account also the least amounts that end only what is critical.
  */
 import type { Clearing } from "../domain/what-if.ts";
 import { withDeposit, withReduction } from "../margin/hypothetical.ts";
@@ -12,41 +12,41 @@ import { AccountJudgement } from "./account-judgement.ts";
 import type { Situation, Supposed } from "./situation.ts";
 import { writtenQuoteLots } from "./texts.ts";
 
-/** A leg of a declared pair in another account, which is reduced along with the position so that the hedge keeps its ratio. */
+/** A leg of a declared pair in another account, which is reduced together with the position so that the hedge ratio stays. */
 export interface Companion {
   readonly situation: Situation;
-  /** `lots` are closed here with each `of` base lots of the position. */
+  /** `lots` are closed here for each `of` base lots of the position. */
   readonly lots: bigint;
   readonly of: bigint;
 }
 
 export interface AmountsOptions {
-  /** The adverse move of a market that has to be survived, a fraction of its mark. */
+  /** The adverse move of a market that has to be withstood, a fraction of its mark. */
   readonly headroomOf: (symbol: string) => number;
   /** Taker fee of a market, a fraction. */
   readonly feeOf: (symbol: string) => number;
-  /** Empty: the position is no leg of a pair. A text: it is, and cannot be reduced along with the others, for this reason. */
+  /** Empty: the position is not a leg of a pair. A text: it is, and the reason why it cannot be reduced with the others. */
   readonly companionsOf: (symbol: string) => readonly Companion[] | string;
-  /** The notional that the order book of a market takes near its middle, USD; null: it was not read lately. */
+  /** The notional within the order book of a market near its middle, USD; null: not read lately. */
   readonly depthOf: (symbol: string, trade: "buy" | "sell") => number | null;
-  /** The kinds that are advised, the one that does the least harm first. */
+  /** The kinds of advice, in order of preference (least harm first). */
   readonly order: readonly Clearing[];
-  /** The other accounts between which and this one collateral can be moved. */
+  /** The other accounts that collateral can be moved to and from. */
   readonly siblings: readonly Situation[];
-  /** Another account as it is supposed to be; left out: as it is. */
+  /** Another hypothetical account. Absent: the account as it is. */
   readonly riskOf?: (situation: Situation) => AccountRisk;
 }
 
 export interface Transfer {
   readonly from: Situation;
-  /** Quote lots, rounded up to what is written. */
+  /** Quote lots, rounded up to the precision of texts. */
   readonly quoteLots: bigint;
 }
 
 export interface LeastDeposit {
   /** Null: no amount is enough. */
   readonly quoteLots: bigint | null;
-  /** The reason why none is offered, for people; null: nothing stands in its way. */
+  /** The reason why none is offered, for display; null: none. */
   readonly obstacle: string | null;
 }
 
@@ -54,21 +54,21 @@ export interface LeastDeposit {
 export interface Closing {
   readonly lots: bigint;
   readonly trade: "buy" | "sell";
-  /** The notional that the order book takes near its middle, USD, where that is less; null: it takes all, or is not known. */
+  /** The notional within the order book near its middle, USD, if less than the trade; null: it is not less, or not known. */
   readonly bookUsd: number | null;
 }
 
 export interface LeastReduction {
-  /** Null: closing all of it is not enough. */
+  /** Null: closing the position is not enough. */
   readonly least: Closing | null;
-  /** The trades in other accounts that go with it: with all of it, where that is not enough. */
+  /** The trades in other accounts that go with it; if it is not enough, those that go with closing the position. */
   readonly along: readonly (Closing & { readonly situation: Situation })[];
-  /** The reason why none is offered, for people; null: nothing stands in its way. */
+  /** The reason why none is offered, for display; null: none. */
   readonly obstacle: string | null;
 }
 
 export interface Enough {
-  /** Null: no other account can spare what is needed. */
+  /** Null: no other account has enough to spare. */
   readonly transfer: Transfer | null;
   readonly deposit: LeastDeposit;
   /** By symbol, of the largest positions. */
@@ -76,28 +76,28 @@ export interface Enough {
 }
 
 export interface Amounts extends Enough {
-  /** The least with which nothing is critical any more; null: nothing is. */
+  /** The least amounts with which nothing is critical; null: nothing is critical. */
   readonly critical: Enough | null;
   /** The marks up to which the account stays clear, in ticks by symbol. */
   readonly marks: MarkTicks;
 }
 
-/** A billion USD, quote lots. */
+/** Maximum deposit, quote lots: a billion USD. */
 export const maxDeposit = 10n ** 15n;
 export const firstDeposit = 1_000_000n;
 /**
- * Positions for which a reduction is looked for, the largest by notional: each costs some fifty judgements of the account, twice that if
- * the account is critical.
+ * Maximum number of positions whose reduction is computed, the largest by notional first: each takes about fifty judgements of the
+ * account, twice as many if the account is critical.
  */
 const maxReductions = 10;
-/** Parts of a position of which one is tried first. */
+/** The first guess is a position divided by this. */
 const parts = 64n;
 
 export function firstPart(lots: bigint): bigint {
   return lots < parts ? 1n : lots / parts;
 }
 
-/** @returns null where no rule about its margin fires, or one that does cannot be judged */
+/** @returns null if no rule about its margin fires, or one that does cannot be judged */
 export function leastAmounts(
   situation: Situation,
   supposed: Supposed,
@@ -113,7 +113,7 @@ export function leastAmounts(
   };
 }
 
-/** @param ends true if a changed account is as it is wanted */
+/** @param ends true if a changed account meets the goal */
 function enoughWith(
   ends: (changed: AccountRisk) => boolean,
   standing: AccountJudgement,
@@ -142,7 +142,7 @@ function enoughWith(
   };
 }
 
-/** From the account with the most collateral that stays clear without it. */
+/** A transfer from the account with the most collateral that stays clear without it. */
 function transferOf(
   quoteLots: bigint,
   marks: MarkTicks,
@@ -190,7 +190,7 @@ function leastReduction(
     return {
       ...{ situation, size },
       lotsOf: (closed: bigint) => (2n * closed * lots + of) / (2n * of),
-      /** The largest reduction of the position asked about that this one can follow, base lots. */
+      /** The largest reduction of the position that this one can follow, base lots. */
       most: (absolute(size) * of) / lots,
       standing: new AccountJudgement(situation, { risk: other, marks }, headroomOf),
     };

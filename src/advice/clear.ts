@@ -4,7 +4,7 @@ import { shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../ma
 import { type AmountsOptions, type Closing, type Enough, leastAmounts } from "./amounts.ts";
 import type { Situation, Supposed } from "./situation.ts";
 
-/** @returns null where no rule about its margin fires, or one that does cannot be judged */
+/** @returns null if no rule about its margin fires, or one that does cannot be judged */
 export function clearOf(
   situation: Situation,
   supposed: Supposed,

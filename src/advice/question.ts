@@ -1,14 +1,14 @@
-/** Reads what a person supposes: prices and parts of positions. */
+/** Parses hypothetical prices and parts of positions. */
 import { nearestName } from "../domain/nearest.ts";
 import { symbolKey } from "../domain/symbol.ts";
 
-/** A price: to that many USD, or by a share of the mark, signed. */
+/** A price: in USD, or as a signed share of the mark. */
 export type PriceChange = { readonly symbol: string } & (
   | { readonly kind: "to"; readonly usd: number }
   | { readonly kind: "by"; readonly share: number }
 );
 
-/** A part of a position, `share` above 0 and at most 1, `units` positive. */
+/** A part of a position: `share` above 0 and at most 1, or `units` above 0. */
 export type Closing = { readonly symbol: string } & (
   | { readonly kind: "share"; readonly share: number }
   | { readonly kind: "units"; readonly units: number }
@@ -47,7 +47,7 @@ export function readClosing(text: string, known: Iterable<string>): Closing {
   throw new BadQuestion(`${text}: expected SOL, a share such as SOL=50%, or a size such as SOL=12.5`);
 }
 
-/** The symbol as the exchange has it, and what follows the first `=`. */
+/** The symbol as the exchange writes it, and the text after the first `=`. */
 function split(text: string, known: Iterable<string>): readonly [string, string | null] {
   const at = text.indexOf("=");
   const symbol = symbolKey((at === -1 ? text : text.slice(0, at)).trim());

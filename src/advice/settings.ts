@@ -1,10 +1,10 @@
-/** The part of the configuration that says which advice is given. */
+/** The settings of advice. */
 import { type Clearing, clearings } from "../domain/what-if.ts";
 
 export interface AdviceSettings {
-  /** The kinds that are advised, the one that does the least harm first; empty: none. */
+  /** The kinds of advice, in order of preference (least harm first); empty: none. */
   readonly order: readonly Clearing[];
-  /** The share of a market's daily move against each position for which what clears an account has to hold. */
+  /** The adverse move that a cleared account has to withstand, as a share of a market's daily move. */
   readonly headroom: number;
 }
 

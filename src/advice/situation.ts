@@ -1,9 +1,9 @@
 /**
- * One account as it is, with the rules that judge it and its positions; and the same account as it would be: its facts computed
- * anew, its rules judged by them. Nothing of what is there is changed.
+ * One account with the rules that judge it and its positions; and hypothetical versions of it, whose facts are computed and judged
+ * without changing any state.
  *
- * Windows look back at what was: they tell the same of an account that is only supposed. So do facts of the wallet, of books and of
- * pairs.
+ * Windows look back at the past, so they give the same results for a hypothetical account. So do facts of the wallet, of books and
+ * of pairs.
  */
 import type { PositionState } from "../domain/account.ts";
 import type { Severity } from "../domain/alert.ts";
@@ -27,7 +27,7 @@ export interface JudgedRule {
   readonly windows: readonly Window[];
   /** The level at which it fires; null: it does not. */
   readonly severity: Severity | null;
-  /** The time for which a level has held up to now, ms. */
+  /** The time for which a level has held until now, ms. */
   readonly heldMs: (level: Severity) => number;
 }
 
@@ -41,10 +41,10 @@ export interface JudgedPosition extends JudgedSubject {
   readonly state: PositionState;
 }
 
-/** Actions that the exchange takes of an account now: null where it does, else the reason why not, for people. */
+/** Actions that the exchange accepts for an account now: null if it does, else the reason, for display. */
 export interface Permits {
   readonly deposit: string | null;
-  /** Collateral that moves to another account of the wallet. */
+  /** Moving collateral to another account of the wallet. */
   readonly give: string | null;
   readonly reduce: (symbol: string) => string | null;
 }
@@ -57,14 +57,14 @@ export interface Situation {
   readonly risk: AccountRisk;
   readonly markets: Markets;
   readonly marks: MarkTicks;
-  /** Hourly funding rates, fractions. */
+  /** Hourly funding rates by symbol, fractions. */
   readonly rates: ReadonlyMap<string, number>;
   readonly trader: JudgedSubject;
   /** By symbol. */
   readonly positions: ReadonlyMap<string, JudgedPosition>;
 }
 
-/** An account that is supposed: spot collateral as it is valued at the marks of its situation. */
+/** A hypothetical account, with spot collateral valued at the marks of its situation. */
 export interface Supposed {
   readonly risk: AccountRisk;
   readonly marks: MarkTicks;
@@ -77,7 +77,7 @@ export interface Conclusion {
   readonly standing: Severity | null;
   /** Null: no level holds. */
   readonly after: Severity | null | "unknown" | "gone";
-  /** The target that the rule sets holds, or it sets none. */
+  /** True if the target of the rule holds, or the rule has none. */
   readonly isOnTarget: boolean;
   readonly heldMs: JudgedRule["heldMs"];
 }
@@ -86,7 +86,7 @@ export type StandingLevel = (rule: ConditionRule, subject: string) => Severity |
 
 export class Outlook {
   readonly trader: Facts;
-  /** By symbol, those that are still there. */
+  /** By symbol, the positions that still exist. */
   readonly positions: ReadonlyMap<string, Facts>;
   readonly assessment: Assessment;
   readonly nowMs: number;
@@ -134,8 +134,8 @@ export class Outlook {
   }
 
   /**
-   * The conclusions of the rules that `wanted` selects, about the account and its positions.
-   * @param standing the level that stands already, which stays until it resolves; left out: that of its alert
+   * The conclusions of the rules that `wanted` selects, for the account and its positions.
+   * @param standing the active level, which stays until it resolves; absent: that of its alert
    */
   *conclusions(
     wanted: (rule: ConditionRule, subject: string) => boolean = () => true,
@@ -181,7 +181,7 @@ export class Outlook {
         ...env,
         ...own,
         nowMs,
-        // It may be asked amid a judgement of the same subject.
+        // This may run during a judgement of the same subject.
         ...{ value: undefined, allFresh: false, oldAccounts: false, suppose: undefined },
         markets: (symbol) => this.#markets.get(symbol.toUpperCase()) ?? env.markets(symbol),
         window: (index) => windows[index]?.read(nowMs) ?? Number.NaN,
@@ -194,7 +194,7 @@ export class Outlook {
   }
 }
 
-/** Returns true if the exchange lets nothing out of an account, or would not have let out what brought it there. */
+/** Returns true if the exchange allows no withdrawal from an account in this state. */
 export function isBelowWithdrawals({ assessment: { totals } }: Outlook): boolean {
   if (totals === undefined) return false;
   return totals.effectiveCollateralForWithdrawalsQuoteLots < totals.initialMarginForWithdrawalsQuoteLots;
@@ -213,7 +213,7 @@ function stateOf(known: PositionState, position: PositionRisk): PositionState {
   };
 }
 
-/** Facts of the markets whose mark is another one. Index prices move as marks do. */
+/** Facts of the markets with another mark. Index prices are assumed to move as marks do. */
 function movedMarkets({ markets, marks, trader }: Situation, after: MarkTicks): Map<string, Facts> {
   const moved = new Map<string, Facts>();
   for (const [symbol, ticks] of after) {

@@ -1,4 +1,4 @@
-/** The functions of rules and templates that ask with how much money, or after which trade, a condition would hold. */
+/** Functions of rules and templates that compute the deposit or trade with which a condition would hold. */
 import { withDeposit, withReduction } from "../margin/hypothetical.ts";
 import { leastAmount } from "../margin/least-amount.ts";
 import type { AccountRisk } from "../margin/model.ts";
@@ -12,7 +12,7 @@ type Condition = (env: Env) => Value | Unknown;
 
 const noPosition = new Unknown("absent", null, "there is no such position");
 
-/** @returns USD, rounded up to what is written; 0: it holds as it is, +∞: no amount is enough */
+/** @returns USD, rounded up to the precision of texts; 0: it holds already, +∞: no amount is enough */
 export function depositTo(situation: Situation, env: Env, condition: Condition): number | Unknown {
   const { risk } = situation;
   const after = (amount: bigint) => condition(supposedEnv(situation, withDeposit(risk, amount), env));
@@ -23,7 +23,7 @@ export function depositTo(situation: Situation, env: Env, condition: Condition):
 
 /**
  * @param fee taker fee of the market, a fraction
- * @returns the change of the position's size in base units: negative to sell; 0: it holds as it is, infinite: closing all is not enough
+ * @returns the change of the position's size in base units, negative: sell; 0: it holds already, infinite: closing it is not enough
  */
 export function reduceTo(
   situation: Situation,
@@ -45,7 +45,7 @@ export function reduceTo(
       lots === 0n ? risk : (withReduction(risk, markets, { symbol, lots, priceTicks, fee }) ?? risk);
     const supposed = supposedEnv(situation, reduced, env);
     const then = condition(supposed);
-    // A position that is closed leaves nothing that may be wrong.
+    // A closed position leaves no unknown.
     return then === true || (isUnknown(then) && lots === held);
   };
   const least = leastAmount(isEnough, firstPart(held), held);
@@ -54,7 +54,7 @@ export function reduceTo(
   return least === 0n ? 0 : sign * unitsFromBaseLots(least, market);
 }
 
-/** The surroundings of a subject as they would be: its account and its position, and all else as it is. */
+/** The surroundings of a subject with a hypothetical account and position, and all else unchanged. */
 function supposedEnv(situation: Situation, risk: AccountRisk, env: Env): Env {
   const { trader, positions } = new Outlook(situation, { risk, marks: situation.marks });
   const symbol = env.position?.values.symbol;
@@ -63,7 +63,7 @@ function supposedEnv(situation: Situation, risk: AccountRisk, env: Env): Env {
     trader,
     position: typeof symbol === "string" ? positions.get(symbol) : env.position,
     window: (index) => env.window(index),
-    // A supposition within one would be about the account as it is.
+    // A hypothesis within a hypothesis would start from the real account.
     ...{ suppose: undefined, allFresh: false },
   };
 }

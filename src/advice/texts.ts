@@ -1,16 +1,16 @@
-/** The ways to clear an account, in words. Amounts are written so that what is read is enough. */
+/** Texts for the ways to clear an account. Amounts are rounded up, so that the written amount is enough. */
 import { significant } from "../domain/number-text.ts";
 import type { ClearAmounts, Clearing, ClearingTrade, EnoughAmounts } from "../domain/what-if.ts";
 import { formatUsd } from "../rules/index.ts";
 
 type Reduction = ClearAmounts["reductions"][number];
 
-/** Each alone is enough, the one that does the least harm first. @param name of the account */
+/** The ways, in order of preference. Each alone is enough. @param name of the account */
 export function waysOf(
   name: string,
   { order, transfer, deposit, reductions }: EnoughAmounts & Pick<ClearAmounts, "order">,
 ): readonly string[] {
-  // Another way names the account, or its trades do.
+  // Otherwise another way or its trades name the account.
   const where = transfer === null && deposit.usd === null ? ` in ${name}` : "";
   const ways: Readonly<Record<Clearing, readonly string[]>> = {
     transfer:
@@ -21,7 +21,7 @@ export function waysOf(
   return order.flatMap((kind) => ways[kind]);
 }
 
-/** Ways that are not offered although they might be expected, and why. */
+/** Expected ways that are not offered, with the reasons. */
 export function obstaclesOf(name: string, { deposit, reductions }: EnoughAmounts): readonly string[] {
   const reasons = reductions.flatMap(({ symbol, least, along, obstacle }) => {
     if (obstacle !== null) return [obstacle];
@@ -32,7 +32,7 @@ export function obstaclesOf(name: string, { deposit, reductions }: EnoughAmounts
   return [...new Set([...(deposit.obstacle === null ? [] : [deposit.obstacle]), ...reasons])];
 }
 
-/** `sell 23.1 SOL reduce-only`, `sell 23.1 SOL reduce-only and buy 23.1 SOL reduce-only in hedge/0.0`: what is gone by then is not opened anew. */
+/** `sell 23.1 SOL reduce-only and buy 23.1 SOL reduce-only in hedge/0.0`: reduce-only, as the position may be closed by then. */
 function tradesOf({ symbol, along }: Reduction, least: ClearingTrade, where: string): string {
   return listed([
     tradeOf(symbol, where, least),
@@ -51,17 +51,17 @@ export function listed(parts: readonly string[]): string {
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
 }
 
-/** Every digit of a size: a rounded one might be a lot too small. */
+/** Units with all digits: a rounded size might be a lot too small. */
 function unitsText(units: number): string {
   return significant(units, 15);
 }
 
-/** Rounded up as it is written. */
+/** USD, rounded up to the precision of texts. */
 export function enoughUsd(usd: number): string {
   return formatUsd(Number(writtenQuoteLots(BigInt(Math.ceil(usd * 1e6 - 1e-3)))) / 1e6);
 }
 
-/** Rounded up to what is written: whole USD from 100,000 on, cents below. */
+/** Rounds up to the precision of texts: whole USD from 100,000 on, cents below. */
 export function writtenQuoteLots(quoteLots: bigint): bigint {
   const step = quoteLots < 100_000_000_000n ? 10_000n : 1_000_000n;
   return ((quoteLots + step - 1n) / step) * step;

@@ -1,4 +1,4 @@
-/** Answers what a wallet's accounts would be at other prices, after a deposit, after positions were closed. */
+/** Computes a wallet's accounts at other prices, after a deposit, or after positions were closed. */
 import { type Severity, severities, severityRank, worseOf } from "../domain/alert.ts";
 import type { AccountOutlook, Rung, WhatIfAccount, WhatIfQuestion, WhatIfRule } from "../domain/what-if.ts";
 import { adverseMarks, type Reduction, withDeposit, withReduction } from "../margin/hypothetical.ts";
@@ -35,7 +35,7 @@ export interface Asked {
   readonly question: WhatIfQuestion;
 }
 
-/** Steps of the ladder down to liquidation; the moves of one that has none, fractions. */
+/** Number of steps of the ladder down to liquidation, and the moves (fractions) if there is no liquidation price. */
 const rungs = 8;
 const movesWithoutEnd = [0.05, 0.1, 0.2, 0.4, 0.8];
 
@@ -131,7 +131,7 @@ function marksAfter({ markets, marks }: Situation, prices: readonly PriceChange[
   return after;
 }
 
-/** Prices that matter to the account. */
+/** The prices that the account depends on. */
 function priceTexts({ risk, markets, marks }: Situation, after: MarkTicks): string[] {
   const own = new Set([
     ...risk.positions.map(({ symbol }) => symbol),
@@ -199,7 +199,7 @@ function tierOf({ values }: Facts): string | null {
   return typeof values.riskTier === "string" ? values.riskTier : null;
 }
 
-/** Rules of which a level holds before or after. Those of the same order, of the same subjects. */
+/** Rules with a level that holds before or after. Both have the same order and subjects. */
 function rulesOf(before: Outlook, after: Outlook): readonly WhatIfRule[] {
   const now = [...before.conclusions()];
   return [...after.conclusions()].flatMap(
@@ -210,7 +210,7 @@ function rulesOf(before: Outlook, after: Outlook): readonly WhatIfRule[] {
       const firesInMs = (level: string | null): number | null => {
         if (!isSeverity(level)) return null;
         if (firing !== null && severityRank[firing] >= severityRank[level]) return 0;
-        // A level that begins to hold then counts no time before.
+        // A level that begins to hold has held for no time before.
         const isHolding = isHeld && severityRank[first] >= severityRank[level];
         return Math.max(0, rule.forMs - (isHolding ? heldMs(level) : 0));
       };
@@ -223,7 +223,7 @@ function rulesOf(before: Outlook, after: Outlook): readonly WhatIfRule[] {
   );
 }
 
-/** The account at further adverse moves, up to the one at which it can be liquidated. */
+/** The account at further adverse moves, up to liquidation. */
 function ladderOf(situation: Situation, { risk, marks }: Supposed, after: Outlook): readonly Rung[] {
   if (risk.positions.length === 0 || after.assessment.totals === undefined) return [];
   const far = after.trader.values.adverseMoveToLiquidation;

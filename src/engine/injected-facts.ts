@@ -105,10 +105,10 @@ export class InjectedFacts {
     const known = world.accounts.get(subject);
     if (injected.gone === true) {
       const symbol = subject.scope === "position" ? subject.symbol.toUpperCase() : null;
-      if (known) world.givenAccounts.take(known, symbol, atMs, "closed");
+      if (known) world.injectedAccounts.remove(known, symbol, atMs, "closed");
       return undefined;
     }
-    const account = known ?? world.givenAccounts.give(subject, atMs);
+    const account = known ?? world.injectedAccounts.addAccount(subject, atMs);
     if (!known) fresh.add(account);
     account.seenMs = atMs;
     if (subject.scope === "trader") return account.node;
@@ -117,7 +117,7 @@ export class InjectedFacts {
     const shrinks = smaller(account.positions.get(symbol)?.node.facts.values.size, injected.values.size);
     if (shrinks) account.shrunkAtMs = atMs;
     const isShort = side === "short";
-    return world.givenAccounts.givePosition(account, symbol, isShort ? "short" : "long", fresh.has(account))
+    return world.injectedAccounts.addPosition(account, symbol, isShort ? "short" : "long", fresh.has(account))
       .node;
   }
 
@@ -149,7 +149,8 @@ export class InjectedFacts {
     if (!account) return;
     const kept = new Set(positions.map((symbol) => symbol.toUpperCase()));
     for (const symbol of [...account.positions.keys()]) {
-      if (!kept.has(symbol)) this.#parts.world.givenAccounts.take(account, symbol, builder.atMs, "closed");
+      if (!kept.has(symbol))
+        this.#parts.world.injectedAccounts.remove(account, symbol, builder.atMs, "closed");
     }
   }
 

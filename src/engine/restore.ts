@@ -263,7 +263,7 @@ export class Restoring {
             const node = this.#parts.world.nodes.get(live.alert.subject);
             return node === undefined
               ? null
-              : this.#parts.conditions.texts.ifGone(node, live.alert.rule, nowMs);
+              : this.#parts.conditions.texts.ifEnded(node, live.alert.rule, nowMs);
           },
           isUnread: (nowMs) => {
             const node = this.#parts.world.nodes.get(live.alert.subject);

@@ -6,7 +6,7 @@ import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import { FactKind, type Facts } from "../domain/facts.ts";
 import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { WantedMarkets } from "../evaluate/wanted-markets.ts";
-import type { AccountEntry, Parting } from "../state/accounts/account-entry.ts";
+import type { AccountEntry, Successor } from "../state/accounts/account-entry.ts";
 import { extentOf } from "../state/accounts/holdings.ts";
 import type { Openings } from "../state/accounts/openings.ts";
 import type { Profits } from "../state/profit/profits.ts";
@@ -94,7 +94,7 @@ export class SubjectLife {
     node: SubjectNode,
     account: AccountEntry,
     symbol: string | null,
-    why: Parting,
+    why: Successor,
     builder: ChangesBuilder,
   ): void {
     if (symbol !== null) this.#parts.downtime.gone(node.name, builder);

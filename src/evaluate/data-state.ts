@@ -1,22 +1,22 @@
 /**
- * The data state of a rule about a subject: can it be judged? It stands beside the state of its alert, which neither fires
- * nor resolves because of it.
+ * The data state of a rule for a subject: known, no data, or error. It is independent of the alert's state, which it neither
+ * raises nor resolves.
  */
 import type { RuleDataStates, UnjudgedSubject } from "../domain/status.ts";
 import type { RuleSet, Unknown } from "../rules/index.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import { rulesOf } from "./conditions/subject-rules.ts";
 
-/** Maximum number of subjects that are listed one by one; all are counted. */
+/** Maximum number of subjects that are listed individually; all are counted. */
 const maxListed = 1_000;
 
-/** @param unknown why the last judgement was unknown; null: it was known. */
+/** @param unknown reason why the last judgement was unknown; null: it was known */
 export function dataStateOf(unknown: Unknown | null): "ok" | "noData" | "error" {
   if (unknown === null) return "ok";
   return unknown.unknown === "error" ? "error" : "noData";
 }
 
-/** Those of all conditions: counted by rule, in the order of the rule files, and listed where they are not `ok`. */
+/** The data states of all conditions: counted by rule, in the order of the rule files, and listed if they are not `ok`. */
 export function dataStates(
   ruleSet: RuleSet,
   nodes: Iterable<SubjectNode>,
@@ -27,7 +27,7 @@ export function dataStates(
   const unjudged: UnjudgedSubject[] = [];
   for (const node of nodes) {
     const { plan, instances } = rulesOf(node);
-    // Of a rule that is quiet nothing is kept: all count as known first, and those of which something is are set right.
+    // Quiet rules have no state: all are counted as known first, and those with a state are then corrected.
     for (const { rule } of plan) {
       const count = counts.get(rule.name);
       if (count) count.ok++;

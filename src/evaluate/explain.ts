@@ -1,4 +1,4 @@
-/** Explains a rule's judgement of a subject now; asking changes nothing. */
+/** Explains the present judgement of a subject by a rule. Changes no state. */
 
 import type { AlertBook } from "../alerts/alert-book.ts";
 import { endsMs } from "../alerts/lifecycle.ts";
@@ -19,11 +19,11 @@ export interface ExplainParts {
   readonly nodes: Iterable<SubjectNode>;
   readonly alerts: AlertBook;
   readonly wallet: (name: string) => WatchedWallet | undefined;
-  /** The doubt about the profit of a subject; null: there is none. */
+  /** The range of the profit of a subject; null: profit is known. */
   readonly doubtOf: (node: SubjectNode) => Doubt | null;
 }
 
-/** @param subject its full name, or `main/SOL` where only one account of the wallet has it; null: the only one that it judges */
+/** @param subject its full name, or `main/SOL` if only one account of the wallet has it; null: the only one that the rule judges */
 export function explain(
   of: ExplainParts,
   rule: string,
@@ -64,11 +64,11 @@ function shortened(name: string): string {
 }
 
 type Looked = Pick<Explanation, "unknown" | "unexplained" | "parts"> & {
-  /** Some `when` holds, or may. */
+  /** A `when` holds, or may hold. */
   readonly holds: boolean;
 };
 
-/** The parts of a rule by the figures as they are now. */
+/** The parts of a rule at the present figures. */
 function look({ rule, node, alert }: Instance): Looked {
   const { env } = node;
   const judged = judge(rule, env, alert?.alert.severity ?? null);
@@ -77,7 +77,7 @@ function look({ rule, node, alert }: Instance): Looked {
   return { unknown, unexplained: null, holds, parts: explainParts(rule, env) };
 }
 
-/** The same at both ends between which profit lies: a part that differs has both results. */
+/** The parts at both ends of a profit range: a part that differs has both results. */
 function lookAtBothEnds(instance: Instance, doubt: Doubt): Looked {
   doubt.assume(false);
   const worst = look(instance);
@@ -94,7 +94,7 @@ function lookAtBothEnds(instance: Instance, doubt: Doubt): Looked {
   return { unknown: worst.unknown ?? best.unknown, unexplained: unexplainedText(doubt), holds, parts };
 }
 
-/** The alert of a condition that no longer holds and whose end waits; null: there is none. */
+/** The alert of a condition that no longer holds and that has not ended yet; null: none. */
 function endingOf({ rule, node }: Instance, { live }: AlertBook): LiveAlert | null {
   for (const one of live.values())
     if (one.endingWait !== null && one.alert.rule === rule.name && one.alert.subject === node.name)
@@ -131,7 +131,7 @@ function explanationOf(
     subject: node.name,
     atMs: nowMs,
     mode: rule.mode,
-    // Until it ends it fires for everybody who asks.
+    // Until the alert ends it is shown as firing.
     state: instance.alert
       ? "firing"
       : lifecycle.sinceMs !== null

@@ -1,6 +1,6 @@
 /**
- * The figures read by a rule that are known at one moment. Whoever waits for some of them has a reason to look again when
- * this text changes, and none when a figure that was known all the while has moved.
+ * The known figures among those that a rule reads, as a text. A change of this text is the reason to judge again; a change of a
+ * figure that was known before is not.
  */
 import {
   type ConditionRule,
@@ -13,7 +13,7 @@ import {
 
 type Reading = Pick<EventRule, "reads" | "staleAfterMs">;
 
-/** Equal texts: the same figures are known. `env` says of what and when. */
+/** Equal texts: the same figures are known. `env` gives the subject and the time. */
 export function knownFigures({ reads, staleAfterMs }: Reading, env: Env): string {
   let known = "";
   for (const read of reads) {
@@ -31,11 +31,11 @@ export function knownFigures({ reads, staleAfterMs }: Reading, env: Env): string
   return known;
 }
 
-/** Returns why the texts of a rule cannot be written: a source of them has not answered since the start; null: they can. */
+/** Returns why the texts of a rule cannot be rendered: a source has not answered since the start; null: they can. */
 export function unreadFigure({ shows }: Pick<ConditionRule, "shows">, env: Env): Unknown | null {
   for (const read of shows) {
     const facts = factsOf(read, env);
-    // What does not exist has no figures.
+    // A subject that does not exist has no figures.
     if (!facts || facts.values[read.field] !== undefined) continue;
     for (const source of read.sources) {
       if (facts.seenMs[source] !== undefined) continue;

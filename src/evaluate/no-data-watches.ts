@@ -1,7 +1,7 @@
 /**
- * Rules whose subjects cannot be known while their source is silent: no position is judged in a wallet that is not read,
- * and no event comes from a history that is not. So for every wallet and source behind such a rule somebody waits for
- * word, and says that the rule is blind when there is none for too long.
+ * Detects missing data for rules whose subjects are unknown while their source is silent: no position is judged in a wallet that
+ * is not read, and no event comes from a history that is not read. So each wallet and source of such a rule has a timer that
+ * reports the rule as without data if no answer arrives in time.
  */
 
 import type { Sighted } from "../alerts/own/gaps.ts";
@@ -16,76 +16,76 @@ import { applies } from "./selection.ts";
 
 type Rule = Sighted["rule"];
 
-interface BlindRule {
+interface RuleWithoutData {
   readonly rule: Rule;
   readonly node: Sighted["node"];
   unknown: Unknown | null;
 }
 
-/** The parts that the no-data watches of many wallets share: those over one source with the same rules. */
-interface Post {
+/** The parts that the no-data watches of many wallets share: those of one source with the same rules. */
+interface WatchGroup {
   readonly source: Source;
   readonly rules: readonly Rule[];
   readonly staleAfterMs: number;
-  readonly note: (one: BlindRule) => void;
+  readonly note: (one: RuleWithoutData) => void;
 }
 
-const nobody: readonly BlindRule[] = [];
+const noRules: readonly RuleWithoutData[] = [];
 
 class NoDataWatch implements Due {
-  readonly #post: Post;
+  readonly #group: WatchGroup;
   readonly #wallet: string | null;
   #seen = false;
-  /** Those that are blind now. */
-  #blind = nobody;
+  /** The rules that have no data now. */
+  #withoutData = noRules;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
   order: number | undefined = undefined;
 
-  /** @param wallet null: of the exchange */
-  constructor(post: Post, wallet: string | null) {
-    this.#post = post;
+  /** @param wallet null: the exchange */
+  constructor(group: WatchGroup, wallet: string | null) {
+    this.#group = group;
     this.#wallet = wallet;
   }
 
   get staleAfterMs(): number {
-    return this.#post.staleAfterMs;
+    return this.#group.staleAfterMs;
   }
 
-  get isBlind(): boolean {
-    return this.#blind.length > 0;
+  get hasNoData(): boolean {
+    return this.#withoutData.length > 0;
   }
 
-  /** There is word. @returns those that were blind */
-  heard(): readonly BlindRule[] {
-    const blind = this.#blind;
+  /** Takes an answer. @returns the rules that had no data */
+  answered(): readonly RuleWithoutData[] {
+    const withoutData = this.#withoutData;
     this.#seen = true;
-    this.#blind = nobody;
-    return blind;
+    this.#withoutData = noRules;
+    return withoutData;
   }
 
   onDue(): void {
-    const { source, rules, note } = this.#post;
+    const { source, rules, note } = this.#group;
     const wallet = this.#wallet;
     const subject: Subject = wallet === null ? { scope: "exchange" } : { scope: "wallet", wallet };
     const unknown = new Unknown(this.#seen ? "stale" : "missing", source, `nothing new from ${source}`);
-    this.#blind = rules.map((rule) => ({ rule, node: { subject }, unknown }));
-    for (const one of this.#blind) note(one);
+    this.#withoutData = rules.map((rule) => ({ rule, node: { subject }, unknown }));
+    for (const one of this.#withoutData) note(one);
   }
 }
 
-/** These scopes rest on all accounts of a wallet, whichever those are. Of books each wallet is a part. */
+/** Scopes that depend on all accounts of a wallet. Each wallet is a part of every book. */
 const ofAccounts: ReadonlySet<Scope> = new Set(["position", "trader", "book"]);
 
-/** Sources that no wallet owns, and what stands for them as a subject. */
+/** Sources without a wallet; the exchange is their subject. */
 const ofTheExchange: ReadonlySet<Source> = new Set(["exchangeStatus", "marketConfig"]);
 
 export class NoDataWatches {
-  /** By source, then wallet; null: of the exchange. */
+  /** By source, then wallet; null: the exchange. */
   readonly #noDataWatches = new Map<Source, Map<string | null, NoDataWatch>>();
   readonly #deadlines: Deadlines;
-  readonly #note: (sighted: Sighted, builder: ChangesBuilder) => void;
+  readonly #note: (judged: Sighted, builder: ChangesBuilder) => void;
 
   constructor(
     options: {
@@ -94,7 +94,7 @@ export class NoDataWatches {
       readonly pairs?: readonly WatchedPair[] | undefined;
       readonly deadlines: Deadlines;
       readonly builder: () => ChangesBuilder;
-      readonly note: (sighted: Sighted, builder: ChangesBuilder) => void;
+      readonly note: (judged: Sighted, builder: ChangesBuilder) => void;
       readonly startedMs: number;
       /** The time at which a source last answered before a reload, ms; null: it did not. */
       readonly seenMs?: (source: Source, wallet: string | null) => number | null;
@@ -103,11 +103,11 @@ export class NoDataWatches {
   ) {
     this.#deadlines = options.deadlines;
     this.#note = options.note;
-    // Nobody hears of what a rule in shadow mode cannot see.
+    // Missing data of rules in shadow mode are not reported.
     const conditions = options.ruleSet.conditions.filter(({ mode }) => mode === "live");
     const events = options.ruleSet.events.filter(({ mode }) => mode === "live");
-    const asRules = new Map(events.map((rule) => [rule, asSighted(rule)]));
-    const sighted = (rule: (typeof events)[number]): Rule => asRules.get(rule)!;
+    const asRules = new Map(events.map((rule) => [rule, ruleWithSource(rule)]));
+    const ruleFor = (rule: (typeof events)[number]): Rule => asRules.get(rule)!;
     const walletsOfPairs = new Set(
       (options.pairs ?? []).flatMap(({ name, legs }) =>
         legs.map((leg) => `${name}\n${parseLeg(leg)?.wallet}`),
@@ -117,42 +117,43 @@ export class NoDataWatches {
       (options.pairs ?? []).some(
         ({ name }) => (rule.select.pair?.includes(name) ?? true) && walletsOfPairs.has(`${name}\n${wallet}`),
       );
-    const wanting = new Wanting();
+    const rulesBySource = new RulesBySource();
     for (const wallet of options.wallets) {
-      // Symbols are no matter here: which ones a wallet holds is what is not known.
+      // Symbols do not matter here: the markets that a wallet holds are not known.
       const wanted = ({ select, needsSession }: RuleSet["conditions" | "events"][number]): boolean =>
         applies({ select: { ...select, symbol: null }, needsSession }, { wallet: wallet.name }, () => wallet);
       for (const rule of conditions) {
         const { scope, noData } = rule;
         const concerned =
           scope === "pair" ? inPair(rule, wallet.name) : ofAccounts.has(scope) && wanted(rule);
-        if (noData === "alert" && concerned) wanting.add("traderState", wallet.name, rule);
+        if (noData === "alert" && concerned) rulesBySource.add("traderState", wallet.name, rule);
       }
       for (const rule of events) {
         const source = eventSources[rule.on as RuleEventKind];
         if (rule.severity !== "critical" || ofTheExchange.has(source) || !wanted(rule)) continue;
-        wanting.add(source, wallet.name, sighted(rule));
+        rulesBySource.add(source, wallet.name, ruleFor(rule));
       }
     }
     for (const rule of events) {
       const source = eventSources[rule.on as RuleEventKind];
-      if (rule.severity === "critical" && ofTheExchange.has(source)) wanting.add(source, null, sighted(rule));
+      if (rule.severity === "critical" && ofTheExchange.has(source))
+        rulesBySource.add(source, null, ruleFor(rule));
     }
     const former = before ? before.#noDataWatches : undefined;
-    const note = (one: BlindRule): void => options.note(one, options.builder());
-    for (const { post, wallet } of wanting.posts(note)) {
-      const noDataWatch = new NoDataWatch(post, wallet);
-      const ofSource = this.#noDataWatches.get(post.source) ?? new Map<string | null, NoDataWatch>();
-      this.#noDataWatches.set(post.source, ofSource.set(wallet, noDataWatch));
-      noDataWatch.order = former?.get(post.source)?.get(wallet)?.order;
-      const seenMs = options.seenMs?.(post.source, wallet) ?? null;
-      if (seenMs !== null) noDataWatch.heard();
+    const note = (one: RuleWithoutData): void => options.note(one, options.builder());
+    for (const { group, wallet } of rulesBySource.groups(note)) {
+      const noDataWatch = new NoDataWatch(group, wallet);
+      const ofSource = this.#noDataWatches.get(group.source) ?? new Map<string | null, NoDataWatch>();
+      this.#noDataWatches.set(group.source, ofSource.set(wallet, noDataWatch));
+      noDataWatch.order = former?.get(group.source)?.get(wallet)?.order;
+      const seenMs = options.seenMs?.(group.source, wallet) ?? null;
+      if (seenMs !== null) noDataWatch.answered();
       const staleMs = (seenMs ?? options.startedMs) + noDataWatch.staleAfterMs + 1;
       this.#deadlines.set(noDataWatch, staleMs);
     }
   }
 
-  /** After a reload: what was overdue before it is so still. */
+  /** After a reload: watches that were overdue before stay overdue. */
   goOn(nowMs: number): void {
     for (const ofSource of this.#noDataWatches.values())
       for (const noDataWatch of ofSource.values()) {
@@ -162,15 +163,15 @@ export class NoDataWatches {
       }
   }
 
-  /** A source answered, all of it, at `atMs` at the latest. */
+  /** Takes a complete answer of a source, all parts of which were read at `atMs` or later. */
   seen(source: Source, wallet: string | null, atMs: number, builder: ChangesBuilder): void {
     const noDataWatch = this.#noDataWatches.get(source)?.get(wallet);
     if (!noDataWatch) return;
     // A part of it may have been read too long ago.
-    if (noDataWatch.isBlind && atMs + noDataWatch.staleAfterMs < builder.atMs) return;
-    const blind = noDataWatch.heard();
+    if (noDataWatch.hasNoData && atMs + noDataWatch.staleAfterMs < builder.atMs) return;
+    const withoutData = noDataWatch.answered();
     this.#deadlines.set(noDataWatch, Math.max(atMs + noDataWatch.staleAfterMs, builder.atMs) + 1);
-    for (const one of blind) {
+    for (const one of withoutData) {
       one.unknown = null;
       this.#note(one, builder);
     }
@@ -178,7 +179,7 @@ export class NoDataWatches {
 }
 
 /** Index of the rules by source and wallet. */
-class Wanting {
+class RulesBySource {
   readonly #rules = new Map<Source, Map<string | null, Rule[]>>();
   readonly #numbers = new Map<Rule, number>();
 
@@ -191,21 +192,23 @@ class Wanting {
     if (!this.#numbers.has(rule)) this.#numbers.set(rule, this.#numbers.size);
   }
 
-  *posts(note: Post["note"]): Iterable<{ readonly post: Post; readonly wallet: string | null }> {
+  *groups(
+    note: WatchGroup["note"],
+  ): Iterable<{ readonly group: WatchGroup; readonly wallet: string | null }> {
     for (const [source, ofSource] of this.#rules) {
-      const posts = new Map<string, Post>();
+      const groups = new Map<string, WatchGroup>();
       for (const [wallet, rules] of ofSource) {
         const key = rules.map((rule) => this.#numbers.get(rule)).join();
         const staleAfterMs = Math.min(...rules.map((rule) => rule.staleAfterMs[source]));
-        const post = posts.get(key) ?? { source, rules, staleAfterMs, note };
-        posts.set(key, post);
-        yield { post, wallet };
+        const group = groups.get(key) ?? { source, rules, staleAfterMs, note };
+        groups.set(key, group);
+        yield { group, wallet };
       }
     }
   }
 }
 
-/** Sources of rules that may not lack data unsaid. */
+/** Sources of rules whose missing data have to be reported. */
 export function alertingSources({ conditions, events }: RuleSet): ReadonlySet<Source> {
   const read = conditions.flatMap(({ noData, reads }) =>
     noData === "alert" ? reads.flatMap(({ sources }) => sources) : [],
@@ -213,8 +216,8 @@ export function alertingSources({ conditions, events }: RuleSet): ReadonlySet<So
   return new Set([...read, ...events.flatMap(({ on }) => eventSources[on as RuleEventKind] ?? [])]);
 }
 
-/** An event rule as something that can be blind: only its own source counts. */
-function asSighted({ name, on, severity, staleAfterMs }: RuleSet["events"][number]): Rule {
+/** An event rule in the form for missing data: only its own source counts. */
+function ruleWithSource({ name, on, severity, staleAfterMs }: RuleSet["events"][number]): Rule {
   const source = eventSources[on as RuleEventKind];
   return { name, noData: "alert", levels: [{ severity }], reads: [{ sources: [source] }], staleAfterMs };
 }

@@ -3,7 +3,7 @@ import type { Subject } from "../domain/subject.ts";
 import type { ConditionRule, Select } from "../rules/index.ts";
 import type { WatchedPair, WatchedWallet } from "../state/wallets/watched.ts";
 
-/** True if a condition's subject is this one. A book is its own rule's alone. */
+/** True if a condition judges a subject. A book is judged by its own rule only. */
 export function judges(
   rule: ConditionRule,
   subject: Subject,
@@ -17,7 +17,7 @@ export function judges(
   return symbol === null || (rule.select.symbol?.some((one) => one.toUpperCase() === symbol) ?? true);
 }
 
-/** True if missing data about the positions of a wallet are to be told, as some rule that tells of them judges the wallet. */
+/** True if missing data about the positions of a wallet have to be reported, as a rule that reports them judges the wallet. */
 export function guards(
   rule: ConditionRule,
   wallet: WatchedWallet,
@@ -31,7 +31,7 @@ export function guards(
   return ofWallet && applies(rule, { wallet: wallet.name, symbol }, () => wallet);
 }
 
-/** True if a rule judges this subject: it selects it, and the subject's wallet can have what it reads. */
+/** True if a rule judges a subject: it selects the subject, whose wallet can have the data that it reads. */
 export function applies(
   rule: { readonly select: Select; readonly needsSession: boolean },
   subject: { readonly wallet?: string | null; readonly symbol?: string | null } | Subject,

@@ -1,7 +1,7 @@
 /**
- * Decides which markets need order books, trading hours and candles: of those that rules look at. A rule about positions
- * needs those that are held, a rule about markets those that it selects, or all; and a market that a rule names is needed
- * whoever holds it. Rules about distances of positions need candles, by which messages and advice know how far a market moves.
+ * Determines the markets whose order books, trading hours and candles rules need. A rule about positions needs held markets, a rule
+ * about markets those that it selects, or all, and a market that a rule names is needed whoever holds it. Rules about distances
+ * of positions need candles, from which messages and advice derive the daily move of a market.
  */
 
 import { readsMargin } from "../advice/account-judgement.ts";
@@ -12,35 +12,35 @@ import { type ConditionRule, type EventRule, namedFields, type Read, type RuleSe
 import type { SubjectNode } from "../state/subjects.ts";
 import { rulesOf } from "./conditions/subject-rules.ts";
 
-/** Symbols in capitals, or every market there is. */
+/** Symbols in upper case, or all markets. */
 export type WantedSymbols = ReadonlySet<string> | "all";
 
 interface Wish {
-  /** Every market there is. */
+  /** True: all markets. */
   readonly all: boolean;
-  /** Named by a rule, in capitals. */
+  /** Named by a rule, in upper case. */
   readonly named: ReadonlySet<string>;
-  /** Those of which the markets that their subjects hold are needed. */
+  /** Rules that need the markets that their subjects hold. */
   readonly ofPositions: ReadonlySet<ConditionRule>;
-  /** Every market that is held: events come of any of them. */
+  /** True: every held market, as each may have events. */
   readonly held: boolean;
 }
 
 export class WantedMarkets {
   readonly #wishes: ReadonlyMap<Source, Wish>;
 
-  /** @param named by templates of channels: of markets that are held */
+  /** @param named facts of held markets that templates of channels use */
   constructor(ruleSet: RuleSet, named: readonly NamedFact[] = []) {
-    const told = new Set(namedFields(named).flatMap(({ sources }) => sources));
+    const inTemplates = new Set(namedFields(named).flatMap(({ sources }) => sources));
     this.#wishes = new Map(
       marketReads.map((source) => {
         const wish = wishOf(ruleSet, source);
-        return [source, told.has(source) ? { ...wish, held: true } : wish];
+        return [source, inTemplates.has(source) ? { ...wish, held: true } : wish];
       }),
     );
   }
 
-  /** @param nodes the subjects that there are */
+  /** @param nodes the existing subjects */
   of(source: Source, nodes: Iterable<SubjectNode>): WantedSymbols {
     const wish = this.#wishes.get(source);
     if (!wish) return new Set();
@@ -56,7 +56,7 @@ export class WantedMarkets {
     return symbols;
   }
 
-  /** The sources that have to be read of a position's market for its sake. */
+  /** The sources that are needed for a position's market. */
   ofPosition(node: SubjectNode): readonly Source[] {
     const { plan } = rulesOf(node);
     return marketReads.filter((source) => {
@@ -65,7 +65,7 @@ export class WantedMarkets {
     });
   }
 
-  /** An estimate of the number of needed markets, roughly, before anything was read. */
+  /** A rough estimate of the number of needed markets before anything was read. */
   estimate(source: Source, of: { readonly markets: number; readonly held: number }): number {
     const wish = this.#wishes.get(source);
     if (!wish) return 0;
@@ -89,22 +89,24 @@ function wishOf(ruleSet: RuleSet, source: Source): Wish {
     const reads = looked(rule);
     name(reads.flatMap(({ symbol }) => (symbol === null ? [] : [symbol])));
     const ofItsOwn =
-      reads.some(({ symbol }) => symbol === null) || tellsOf(rule, source) || isAdvisedBy(rule, source);
+      reads.some(({ symbol }) => symbol === null) ||
+      reportsChangesOf(rule, source) ||
+      isAdvisedBy(rule, source);
     if (!ofItsOwn) continue;
     if (rule.select.symbol !== null) name(rule.select.symbol);
     else if (rule.kind === "condition" && rule.scope === "position") ofPositions.add(rule);
-    else if (rule.kind === "condition" || tellsOf(rule, source)) all = true;
+    else if (rule.kind === "condition" || reportsChangesOf(rule, source)) all = true;
     else held = true;
   }
   return { all, named, ofPositions, held };
 }
 
-/** Advice holds for a further move as large as markets move in a day, and messages say how far that is. */
+/** True if a rule has advice that needs a source: it covers a daily move of markets, and messages state that move. */
 function isAdvisedBy(rule: ConditionRule | EventRule, source: Source): boolean {
   return source === "candles" && rule.kind === "condition" && rule.scope === "position" && readsMargin(rule);
 }
 
-/** A session that begins or ends is a change of its market, which is seen only where its hours are read. */
-function tellsOf(rule: ConditionRule | EventRule, source: Source): boolean {
+/** True if a rule reports changes of sessions, which are seen only in the trading hours of a market. */
+function reportsChangesOf(rule: ConditionRule | EventRule, source: Source): boolean {
   return rule.kind === "event" && rule.on === "marketChange" && source === "calendars";
 }

@@ -3,8 +3,8 @@
  *
  *   AccountRisk + markets + marks ──► per market: figures ──► sums, tier, ratios ──► per position: liquidation
  *
- * Pure and total: a market or mark that is missing, or an amount that is no integer, makes unknown what depends
- * on it (its own figures, the sums, every liquidation price of the account) and is named; it never throws.
+ * Pure, and never throws. A missing market or mark, or an amount that is not an integer, makes the results that depend on it
+ * unknown (its own figures, the sums, every liquidation price of the account), and is listed in the result.
  */
 
 import { add, subtract } from "./exact-sum.ts";
@@ -27,9 +27,9 @@ import { areIntegers } from "./sound-inputs.ts";
 import { shrink } from "./units.ts";
 
 export interface AssessOptions {
-  /** Leave out the liquidation prices, which cost most of the time; they read `unknown`. */
+  /** False: leave out the liquidation prices, which take most of the time; they are `unknown` then. */
   readonly liquidation?: boolean;
-  /** Take bigints throughout. For tests: the answer is the same. */
+  /** `exact`: use bigints throughout, for tests; the result is the same. */
   readonly arithmetic?: "auto" | "exact";
 }
 

@@ -7,7 +7,7 @@ export function add(a: Int, b: Int): Int {
   if (typeof a === "number" && typeof b === "number") {
     const sum = a + b;
     if (Number.isSafeInteger(sum)) return sum;
-    // An amount that is no integer stays NaN; it has been reported.
+    // An amount that is not an integer stays NaN; it has been reported.
     if (!isInteger(a) || !isInteger(b)) return Number.NaN;
   }
   if (!isInteger(a) || !isInteger(b)) return Number.NaN;

@@ -1,7 +1,7 @@
 /**
- * The margin arithmetic in bigints, as plainly as it can be written. It is right for every size of number, and
- * it is the measure of `fast.ts`, which does the same in doubles where they are exact. Figures are as the
- * exchange computes them: what is rounded, and which way, is part of the result.
+ * The margin arithmetic in bigints, as simple as possible. It is correct for numbers of any size, and is the reference for
+ * `fast.ts`, which computes the same in doubles if they are exact. Figures are as the exchange computes them, including all
+ * rounding and its direction.
  */
 
 import type { Int, LeverageTier, MarketFigures, MarketRisk, OrderRisk, SpotRisk } from "./model.ts";
@@ -10,12 +10,12 @@ import { leverageAt, limitOrderFactorAt } from "./tiers.ts";
 /** The highest mark that the exchange can express. */
 export const maxTicks = 2 ** 32 - 1;
 
-/** Resting orders of one market, as margin sees them. Best prices are 0 where no order crosses the mark. */
+/** Resting orders of one market, as margin counts them. Best prices are 0 if no order crosses the mark. */
 export interface Resting<N> {
   /** Lots that can increase a position. */
   readonly bids: N;
   readonly asks: N;
-  /** With the reduce-only ones, as far as there is something to reduce. */
+  /** Including reduce-only orders, up to the size that they can reduce. */
   readonly allBids: N;
   readonly allAsks: N;
   /** Ticks of the highest bid above the mark, of the lowest ask below it. */
@@ -31,7 +31,7 @@ export interface ExactMarket {
   readonly resting: Resting<bigint>;
 }
 
-/** The rest of the account, which stays as it is while one market's mark moves. */
+/** The rest of the account, which is constant while one market's mark moves. */
 export interface ExactRest {
   /** Collateral, all unsettled funding, the other markets' discounted results and unmoved spot collateral. */
   readonly collateral: bigint;
@@ -57,7 +57,7 @@ export function exactMarket(
   };
 }
 
-/** Sums the orders, all of them active, at the current mark; which of them cross it does not change while a mark is tried. */
+/** Sums the orders, all of them active, at the current mark. The set of crossing orders is that of the current mark in all trials. */
 function restingOrders(orders: readonly OrderRisk[], size: bigint, mark: bigint): Resting<bigint> {
   let bids = 0n;
   let asks = 0n;
@@ -88,7 +88,7 @@ function restingOrders(orders: readonly OrderRisk[], size: bigint, mark: bigint)
   };
 }
 
-/** Everything about one market at one mark. */
+/** All figures of one market at one mark. */
 export function exactFigures(it: ExactMarket, ticks: bigint): MarketFigures<bigint> {
   const { market } = it;
   const factors = market.riskFactors;
@@ -119,7 +119,7 @@ function positionMargin(it: ExactMarket, ticks: bigint): bigint {
 function initialMargin(it: ExactMarket, ticks: bigint, withOrderFactor: boolean): bigint {
   const { market, baseLots: size, resting } = it;
   const base = positionMargin(it, ticks);
-  // Orders against the position cost nothing until they would more than flip it.
+  // Orders against the position cost nothing up to twice its size.
   const increase = (lots: bigint, after: bigint, signed: bigint): bigint => {
     if (lots === 0n || lots + signed - abs(size) <= 0n) return 0n;
     const more = max(leveraged(market, after, ticks) - base, 0n);
@@ -152,7 +152,7 @@ function leveraged(
   return divideUp(size * ticks * BigInt(market.tickSize), leverage);
 }
 
-/** True if the account would be liquidatable with this market's mark at `ticks` and all else as it is. */
+/** True if the account would be liquidatable with this market's mark at `ticks` and all else unchanged. */
 export function liquidatableAt(it: ExactMarket, rest: ExactRest, ticks: bigint): boolean {
   const factors = it.market.riskFactors;
   const tickSize = BigInt(it.market.tickSize);
@@ -168,9 +168,9 @@ export function liquidatableAt(it: ExactMarket, rest: ExactRest, ticks: bigint):
 }
 
 /**
- * The liquidation price by bisection, the definition of the estimate: the mark itself when the account is
- * liquidatable now, else for a long the highest liquidatable tick below it, for a short the lowest above.
- * @returns ticks, or undefined when no mark liquidates the account
+ * The liquidation price by bisection, as the estimate is defined: the mark itself if the account is liquidatable now, else for a
+ * long position the highest liquidatable tick below it, for a short one the lowest above.
+ * @returns ticks, or undefined if no mark liquidates the account
  */
 export function exactLiquidationTicks(
   it: ExactMarket,
@@ -209,7 +209,7 @@ export function lowestAbove(markTicks: number, hit: (ticks: number) => boolean):
   return high;
 }
 
-/** A profit counts in part, rounded up; a loss counts in full. */
+/** A profit counts partly, rounded up; a loss counts in full. */
 function discounted(unrealized: bigint, bps: number): bigint {
   return unrealized > 0n ? shareUp(unrealized, bps) : unrealized;
 }

@@ -1,53 +1,52 @@
 /**
- * The margin arithmetic of `exact.ts` in doubles, for amounts at which doubles are exact; some thirty times as
- * fast. Both give the same figures, and a property test holds them together.
+ * The margin arithmetic of `exact.ts` in doubles, for amounts at which doubles are exact; about thirty times as fast. Both give
+ * the same figures, which a property test checks.
  *
- * Why it is exact: `bound` is an upper bound, taken beforehand, of every product and sum that can arise at the
- * mark or anywhere between it and 0. While it is within 2^52, each is an integer that a double holds. A quotient
- * a / b of such integers misses the next integer by at least 1 / b, which is more than a double's rounding of
- * it, so that Math.floor and Math.ceil see the true side. Shares in bps of large amounts are split so that no product is
- * larger than its result.
+ * Reason for exactness: `bound` is an upper bound, computed beforehand, of every product and sum that can occur at the mark or
+ * anywhere between it and 0. While it is within 2^52, each is an integer that a double represents. A quotient a / b of such
+ * integers differs from the next integer by at least 1 / b, which is more than the rounding error of a double, so Math.floor and
+ * Math.ceil are correct. Shares in bps of large amounts are split so that no product is larger than its result.
  *
- * Above the mark there is no such bound (a short's search goes up to tick 2³² − 1): there `excess` says by how
- * much a rounded result may be wrong, and the caller asks the exact arithmetic when the answer lies within it.
+ * Above the mark there is no such bound (the search of a short position goes up to tick 2³² − 1). There `excess` gives the possible
+ * rounding error, and the caller uses the exact arithmetic if the result is within it.
  */
 
 import type { MarketFigures, MarketRisk, OrderRisk } from "./model.ts";
 import { leverageAt, limitOrderFactorAt } from "./tiers.ts";
 
-/** No figure of an account that is computed in doubles exceeds this. */
+/** Maximum of any figure of an account that is computed in doubles. */
 export const fastLimit = 2 ** 52;
 
-/** One market of one account with all that does not depend on the mark worked out. "Unit": quote lots a tick. */
+/** One market of one account, with all that does not depend on the mark precomputed. "Unit": quote lots per tick. */
 export interface FastMarket {
   readonly size: number;
   readonly signedUnit: number;
   readonly virtualQuoteLots: number;
   readonly positionUnit: number;
   readonly positionLeverage: number;
-  /** 0 where orders of that side add nothing. */
+  /** 0: orders of that side add nothing. */
   readonly bidUnit: number;
   readonly bidLeverage: number;
   readonly bidFactorBps: number;
   readonly askUnit: number;
   readonly askLeverage: number;
   readonly askFactorBps: number;
-  /** Resting orders that cross the mark; 0 where none does. */
+  /** Resting orders that cross the mark; 0: none. */
   readonly crossedBidUnit: number;
   readonly highestBid: number;
   readonly crossedAskUnit: number;
   readonly lowestAsk: number;
   readonly maintenanceBps: number;
   readonly upnlBps: number;
-  /** The bound of all figures at marks between 0 and the present one. */
+  /** Upper bound of all figures at marks between 0 and the present one. */
   readonly bound: number;
-  /** Sum of all units: a bound of the figures' growth per tick. */
+  /** Sum of all units: an upper bound of the figures' growth per tick. */
   readonly growth: number;
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Always answers; its figures are exact while `bound` is within `fastLimit`, and good doubles beyond. */
+/** Always returns figures: exact while `bound` is within `fastLimit`, approximate beyond. */
 export function fastMarket(
   market: MarketRisk,
   size: number,
@@ -55,13 +54,13 @@ export function fastMarket(
   orders: readonly OrderRisk[] | undefined,
   markTicks: number,
 ): FastMarket {
-  const it = new FastRoom();
+  const it = new ReusableFastMarket();
   fillFastMarket(it, market, size, virtualQuoteLots, orders, null, markTicks);
   return it;
 }
 
-/** Room for one market. Numbers from the beginning, and never anything else: writing them costs no memory. */
-export class FastRoom implements FastMarket {
+/** A reusable object for one market. Fields always hold doubles, so that writing them allocates no memory. */
+export class ReusableFastMarket implements FastMarket {
   size = Number.NaN;
   signedUnit = Number.NaN;
   virtualQuoteLots = Number.NaN;
@@ -84,8 +83,8 @@ export class FastRoom implements FastMarket {
 }
 
 /**
- * The same, written into room that is there.
- * @param ofSymbol of the orders only those that are active in this market; null: all of them are
+ * As `fastMarket`, but writes into an existing object.
+ * @param ofSymbol market whose active orders count; null: all of them count
  */
 export function fillFastMarket(
   into: Writable<FastMarket>,
@@ -107,7 +106,7 @@ export function fillFastMarket(
   if (orders !== undefined) {
     for (const order of orders) {
       if (ofSymbol !== null && !(order.symbol === ofSymbol && isActive(order))) continue;
-      // What does not fit a number comes out above the bound.
+      // A value that does not fit a number exceeds the bound.
       const lots = Number(order.remainingLots);
       const price = Number(order.priceTicks);
       if (order.side === "bid") {
@@ -128,13 +127,13 @@ export function fillFastMarket(
   const crossedBidUnit = highestBid === 0 ? 0 : allBids * tickSize;
   const crossedAskUnit = lowestAsk === 0 ? 0 : allAsks * tickSize;
   const growth = (absolute + afterBids + afterAsks) * tickSize + crossedBidUnit + crossedAskUnit;
-  // Every order counts in the bound: sums of lots have to be exact as well.
+  // The bound includes every order, as sums of lots have to be exact as well.
   const lotsBound = absolute + bids + asks + reducingBids + reducingAsks;
   const bound =
     Math.abs(virtualQuoteLots) + growth * markTicks + crossedBidUnit * highestBid + lotsBound * tickSize;
   const bidFactorBps = afterBids === 0 ? 0 : limitOrderFactorAt(tiers, afterBids);
   const askFactorBps = afterAsks === 0 ? 0 : limitOrderFactorAt(tiers, afterAsks);
-  // A share above the whole could exceed the bound.
+  // A share above 100 % could exceed the bound.
   const shares = Math.max(
     bidFactorBps,
     askFactorBps,
@@ -171,15 +170,15 @@ export function isActive({ status }: OrderRisk): boolean {
   return status === undefined || status === "active";
 }
 
-/** Everything about one market at one mark. */
+/** All figures of one market at one mark. */
 export function fastFigures(it: FastMarket, market: MarketRisk, ticks: number): MarketFigures<number> {
-  const figures = new FiguresRoom();
+  const figures = new ReusableFigures();
   fillFigures(figures, it, market, ticks);
   return figures;
 }
 
-/** Room for the figures of one market. */
-export class FiguresRoom implements MarketFigures<number> {
+/** A reusable object for the figures of one market. */
+export class ReusableFigures implements MarketFigures<number> {
   positionValueQuoteLots = Number.NaN;
   unrealizedQuoteLots = Number.NaN;
   discountedQuoteLots = Number.NaN;
@@ -194,7 +193,7 @@ export class FiguresRoom implements MarketFigures<number> {
   highRiskMarginQuoteLots = Number.NaN;
 }
 
-/** The same, written into room that is there. */
+/** As `fastFigures`, but writes into an existing object. */
 export function fillFigures(
   into: Writable<MarketFigures<number>>,
   it: FastMarket,
@@ -202,7 +201,7 @@ export function fillFigures(
   ticks: number,
 ): void {
   const factors = market.riskFactors;
-  // Adding 0 turns −0 into 0.
+  // Adding 0 converts −0 to 0.
   const value = it.signedUnit * ticks + 0;
   const unrealized = it.virtualQuoteLots + value;
   const position = Math.ceil((it.positionUnit * ticks) / it.positionLeverage);
@@ -228,9 +227,9 @@ export function fillFigures(
 }
 
 /**
- * Effective collateral less maintenance margin with this market's mark at `ticks`; liquidatable below 0, since
- * maintenance is never negative.
- * @param restCollateral of the account without this market's result, less the others' maintenance margin
+ * Effective collateral less maintenance margin with this market's mark at `ticks`; liquidatable below 0, since maintenance is
+ * never negative.
+ * @param restCollateral collateral of the account without this market's result, less the others' maintenance margin
  */
 export function fastExcess(it: FastMarket, restCollateral: number, ticks: number): number {
   const unrealized = it.virtualQuoteLots + it.signedUnit * ticks;
@@ -250,7 +249,7 @@ export function fastExcess(it: FastMarket, restCollateral: number, ticks: number
   return restCollateral + discounted(unrealized, it.upnlBps) - shareDown(initial, it.maintenanceBps);
 }
 
-/** The loss of resting orders that cross the mark at once if they filled. */
+/** The loss of resting orders that cross the mark, if they filled at once. */
 function crossedLoss(it: FastMarket, ticks: number): number {
   let loss = 0;
   if (it.highestBid > ticks) loss += it.crossedBidUnit * (it.highestBid - ticks);

@@ -1,11 +1,11 @@
 /**
- * The time for which an account lasts when nothing moves but funding: at the present marks and rates it is a straight line.
+ * The time until funding alone makes an account liquidatable. At the present marks and rates it is a straight line:
  *
- *   income an hour  = Σ − signed position value × hourly rate        (positive: received; a long pays a positive rate)
- *   time            = (effective collateral − maintenance margin) / what is paid an hour
+ *   income per hour = Σ − signed position value × hourly rate        (positive: received; a long pays a positive rate)
+ *   time            = (effective collateral − maintenance margin) / payment per hour
  *
- * Unsettled funding counts in full towards effective collateral, and maintenance margin does not depend on it, so this is
- * the exchange's own arithmetic of both; only that rates stay as they are is assumed.
+ * Unsettled funding counts in full towards effective collateral, and maintenance margin does not depend on it, so this is the
+ * exchange's own arithmetic of both. The only assumption is that rates stay the same.
  */
 import type { Assessment } from "./model.ts";
 
@@ -14,8 +14,7 @@ const msPerHour = 3_600_000;
 /**
  * @param assessed the account at the present marks
  * @param ratesPerHour by symbol, as fractions of the position's value; positive: longs pay
- * @returns ms; 0 when it is liquidatable now, +∞ when funding is received or nothing is held, NaN when some input is
- *   unknown
+ * @returns ms; 0: it is liquidatable now, +∞: funding is received or there is no position, NaN: an input is unknown
  */
 export function fundingUntilMaintenanceMs(
   assessed: Assessment,

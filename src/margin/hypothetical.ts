@@ -1,8 +1,8 @@
 /**
- * Accounts as they would be: after a deposit or a withdrawal, after a position was reduced, at other marks.
+ * Hypothetical accounts: after a deposit or a withdrawal, after a reduction of a position, at other marks.
  *
- * A reduction is what the exchange makes of a taker fill: the position's funding is settled, the closed share of its quote side is
- * realized, and the fee is taken from collateral. Resting orders stay, but for reduce-only ones that have nothing left to reduce.
+ * A reduction is computed as the exchange's taker fill: the position's funding is settled, the closed share of its quote side is
+ * realized, and the fee is taken from collateral. Resting orders stay, except reduce-only ones with nothing left to reduce.
  */
 
 import type { AccountRisk, Markets, MarkTicks, SpotRisk } from "./model.ts";
@@ -11,7 +11,7 @@ import { shrink } from "./units.ts";
 
 export interface Reduction {
   readonly symbol: string;
-  /** Base lots to close, positive; more than the position has closes all of it. */
+  /** Base lots to close, positive; more than the size closes the position. */
   readonly lots: bigint;
   readonly priceTicks: number;
   /** Taker fee, a fraction of the traded value. */
@@ -25,7 +25,7 @@ export function withDeposit(account: AccountRisk, quoteLots: bigint): AccountRis
   return { ...account, collateralQuoteLots: shrink(BigInt(account.collateralQuoteLots) + quoteLots) };
 }
 
-/** @returns undefined where there is no such position, or its market is not known */
+/** @returns undefined if there is no such position, or its market is not known */
 export function withReduction(
   account: AccountRisk,
   markets: Markets,
@@ -67,16 +67,16 @@ export function withReduction(
 
 /** The fee of a fill, rounded up, quote lots. */
 function feeOf(value: bigint, fee: number): bigint {
-  // A rate such as 0.00035 is a little off as a double: what it stands for are whole millionths.
+  // A rate such as 0.00035 is slightly inexact as a double; the intended value is a whole number of millionths.
   const rate = BigInt(Math.ceil(fee * millionths - 1e-6));
   return (value * rate + BigInt(millionths) - 1n) / BigInt(millionths);
 }
 
 /**
- * The marks of an account's markets after each moved against its own position. Of markets without a position those that value
- * spot collateral fall, and the others stay.
+ * The marks of an account's markets after each moved against its own position. Of markets without a position, those that value spot
+ * collateral fall, and the others stay.
  * @param shareOf the move, a fraction of the mark
- * @param isNearest to the nearest tick; else to the next one that is as far at least
+ * @param isNearest true: rounded to the nearest tick; false: rounded away from the present mark
  */
 export function adverseMarks(
   account: AccountRisk,
@@ -94,13 +94,13 @@ export function adverseMarks(
     const share = shareOf(symbol);
     const exact = isUp ? mark * (1 + share) : mark * (1 - share);
     const to = isNearest ? Math.round(exact) : isUp ? Math.ceil(exact) : Math.floor(exact);
-    // A mark of nothing is none.
+    // A mark of 0 is no mark.
     moved.set(symbol, Math.max(1, to));
   }
   return moved;
 }
 
-/** The account with its spot collateral revalued: the index of a market is taken to move as its mark does. */
+/** The account with revalued spot collateral: index prices are assumed to move as marks do. */
 export function atMarks(
   account: AccountRisk,
   markets: Markets,
@@ -121,7 +121,7 @@ function revalued(spot: SpotRisk, markets: Markets, before: MarkTicks, after: Ma
   const [balance, unitsPerLot] = [BigInt(repricing.balance), BigInt(repricing.unitsPerLot)];
   const perTick = balance * BigInt(market.tickSize);
   if (perTick <= 0n) return spot;
-  // The index that it was valued at: the value of a balance is rounded down.
+  // The index price of the valuation: the value of a balance is rounded down.
   const index = (BigInt(notionalQuoteLots) * unitsPerLot + perTick - 1n) / perTick;
   const notional = (perTick * ((index * BigInt(to)) / BigInt(from))) / unitsPerLot;
   return {

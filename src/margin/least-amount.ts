@@ -1,11 +1,11 @@
 /**
- * An amount that is enough, where one less is not: found by doubling, then by halving. Where what is enough is not one range, it
- * is at the lower end of one of them.
+ * The least amount that is enough, found by doubling and bisection. If the amounts that are enough are not one range, the result is
+ * the lower end of one of the ranges.
  *
- * @param isEnough asked about a hundred times
+ * @param isEnough called about a hundred times
  * @param first the first guess, positive
  * @param max the largest amount, positive
- * @returns 0 where nothing is needed; null where `max` is not enough either
+ * @returns 0: nothing is needed; null: `max` is not enough either
  */
 export function leastAmount(
   isEnough: (amount: bigint) => boolean,

@@ -15,7 +15,7 @@ import type {
 import { hasIntegers, isInteger, isSound } from "./sound-inputs.ts";
 import { entryPriceUsd as entryPrice, shrink } from "./units.ts";
 
-/** One market of the account on its way through. */
+/** Intermediate results for one market of the account. */
 export interface Leg {
   readonly symbol: string;
   readonly baseLots: Int;
@@ -24,7 +24,7 @@ export interface Leg {
   readonly orders: readonly OrderRisk[] | undefined;
   readonly market: MarketRisk | undefined;
   readonly markTicks: number | undefined;
-  /** In doubles where they are exact. */
+  /** In doubles, if they are exact. */
   readonly fast: FastMarket | undefined;
   readonly figures: MarketFigures | undefined;
 }
@@ -33,7 +33,7 @@ export interface Inputs {
   readonly markets: Markets;
   readonly marks: MarkTicks;
   readonly exactOnly: boolean;
-  /** Filled on the way. */
+  /** Filled during the computation. */
   readonly unknown: UnknownInput[];
 }
 

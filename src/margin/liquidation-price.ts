@@ -1,4 +1,4 @@
-/** The liquidation price of a position, with all else of the account as it is. */
+/** The liquidation price of a position, with the rest of the account unchanged. */
 
 import {
   type ExactMarket,
@@ -31,8 +31,8 @@ export function liquidationOf(
 }
 
 /**
- * The pure bisection of `exact.ts`, step for step, so that its answer is met exactly even where rounding makes
- * the boundary ragged; only the question at each step is answered in doubles while that is beyond doubt.
+ * The same bisection steps as in `exact.ts`, so that the result is the same even where rounding makes the boundary irregular. Each
+ * step is evaluated in doubles if they are certain to be exact.
  */
 function liquidationTicks(
   account: AccountRisk,
@@ -68,7 +68,7 @@ function liquidationTicks(
   }
 
   const restNumber = rest as number;
-  // Up to here doubles are exact. Beyond, each of a few dozen roundings errs by less than 2^-52 of the bound.
+  // Up to here doubles are exact. Beyond, each of a few dozen roundings has an error of less than 2^-52 of the bound.
   const exactUpTo = mark + Math.floor((fastLimit - fast.bound - restBound) / Math.max(fast.growth, 1));
   const hit = (ticks: number): boolean => {
     const excess = fastExcess(fast, restNumber, ticks);

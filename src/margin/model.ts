@@ -1,21 +1,19 @@
 /**
  * The input and output of the margin arithmetic.
  *
- * All amounts are integers in the exchange's own units: quote lots (10⁻⁶ USD), base lots, ticks, bps. An
- * integer is an `Int`: a JavaScript number while that is exact, a bigint beyond 2^53. Conversions to USD and
- * to units of the asset are in `units.ts`.
+ * All amounts are integers in the exchange's own units: quote lots (10⁻⁶ USD), base lots, ticks, bps. An integer is an `Int`: a
+ * JavaScript number while that is exact, a bigint beyond 2^53. Conversions to USD and to units of the asset are in `units.ts`.
  *
- * One account here is one subaccount: cross subaccount 0 with all its positions, or an isolated one. The inputs
- * are the parts of `domain/account.ts` that margin depends on, so that a `SubaccountState` and a `MarketConfig`
- * are taken as they are.
+ * An account here is one subaccount: cross subaccount 0 with all its positions, or an isolated one. The inputs are the parts of
+ * `domain/account.ts` that margin depends on, so that a `SubaccountState` and a `MarketConfig` can be passed directly.
  */
 
-/** An integer: a safe number, or a bigint where a number could not hold it. Answers use the number if it can. */
+/** An integer: a safe number, or a bigint if a number cannot represent it. Results are numbers if possible. */
 export type Int = number | bigint;
 
 export type Side = "bid" | "ask";
 
-/** The part of a market's configuration that margin depends on. Symbols are compared as they are written. */
+/** The part of a market's configuration that margin depends on. Symbols are case-sensitive. */
 export interface MarketRisk {
   readonly symbol: string;
   /** Quote lots per base lot per tick. */
@@ -52,28 +50,28 @@ export interface PositionRisk {
   readonly baseLots: Int;
   /** The quote side, of the opposite sign: negative for a long. */
   readonly virtualQuoteLots: Int;
-  /** Positive will be received. */
+  /** Positive: will be received. */
   readonly unsettledFundingQuoteLots: Int;
 }
 
-/** A resting order; a stop loss that rests counts like any other. */
+/** A resting order. A resting stop loss counts like any other order. */
 export interface OrderRisk {
   readonly symbol: string;
   readonly side: Side;
   readonly priceTicks: Int;
   readonly remainingLots: Int;
   readonly reduceOnly: boolean;
-  /** Only `active` orders count; absent means active. */
+  /** Only `active` orders count. Absent: active. */
   readonly status?: string | undefined;
 }
 
-/** Spot collateral that has been priced: see `spot.ts`. */
+/** Priced spot collateral: see `spot.ts`. */
 export interface SpotRisk {
   readonly notionalQuoteLots: Int;
   readonly discountedQuoteLots: Int;
   /**
-   * The market whose price values this asset. The liquidation price of that market moves the collateral too, as
-   * the exchange's estimate does; without it the collateral stays as it is.
+   * The market that prices this asset. A move of that market's mark also changes the collateral in the liquidation price, as in
+   * the exchange's estimate. Absent: the collateral stays unchanged.
    */
   readonly repricing?: SpotRepricing | undefined;
 }
@@ -152,36 +150,36 @@ export interface AccountFigures<N = Int> extends Requirements<N> {
   readonly netNotionalQuoteLots: N;
 }
 
-/** The account's sums with what they say. */
+/** The account's sums, and the ratios and tier derived from them. */
 export interface AccountTotals extends AccountFigures {
   readonly riskState: RiskState;
   readonly riskTier: RiskTier;
-  /** Maintenance margin / effective collateral: 0 nothing at stake, 1 liquidation starts, +∞ beyond. */
+  /** Maintenance margin / effective collateral: 0 no risk, 1 liquidation begins, +∞ no collateral. */
   readonly marginRatio: number;
   /** Initial margin / effective collateral; above 1 the account is at risk. */
   readonly initialRatio: number;
-  /** Gross notional / effective collateral; +∞ when that is spent and something is held. */
+  /** Gross notional / effective collateral; +∞ if there are positions and no collateral. */
   readonly leverage: number;
 }
 
 export type Liquidation =
-  /** `distance` is |mark − price| / mark; 0 when the account is liquidatable now. */
+  /** `distance` is |mark − price| / mark; 0 if the account is liquidatable now. */
   | { readonly kind: "price"; readonly ticks: number; readonly usd: number; readonly distance: number }
-  /** No mark of this market liquidates the account, or nothing is held in it. */
+  /** No mark of this market liquidates the account, or there is no position in it. */
   | { readonly kind: "none" }
-  /** A mark or a market that the answer depends on is not known. */
+  /** A mark or a market that the result depends on is not known. */
   | { readonly kind: "unknown" };
 
-/** One market of an account in which it holds a position or rests orders. */
+/** One market of an account with a position or resting orders. */
 export interface MarketAssessment {
   readonly symbol: string;
-  /** The position's, signed; 0 where there are only orders. */
+  /** The position's, signed; 0 if there are only orders. */
   readonly baseLots: Int;
   readonly unsettledFundingQuoteLots: Int;
   /** |virtual quote| / |size|; undefined without a position or without the market's configuration. */
   readonly entryPriceUsd: number | undefined;
   readonly markTicks: number | undefined;
-  /** Undefined when market or mark is unknown. */
+  /** Undefined: market or mark is unknown. */
   readonly figures: MarketFigures | undefined;
   readonly liquidation: Liquidation;
 }
@@ -190,7 +188,7 @@ export interface MarketAssessment {
 export interface UnknownInput {
   /** Empty for an amount of the account itself. */
   readonly symbol: string;
-  /** `badMarket`: its configuration holds what margin cannot be computed from. */
+  /** `badMarket`: margin cannot be computed from its configuration. */
   readonly reason: "noMarket" | "badMarket" | "noMark" | "notAnInteger";
 }
 
@@ -199,7 +197,7 @@ export interface Assessment {
   readonly unsettledFundingQuoteLots: Int;
   /** In the order of the account's positions, then markets with orders only. */
   readonly markets: readonly MarketAssessment[];
-  /** Undefined as soon as one market of the account is unknown: a sum without it would be a false one. */
+  /** Undefined if any market of the account is unknown: a sum without it would be wrong. */
   readonly totals: AccountTotals | undefined;
   readonly unknown: readonly UnknownInput[];
 }

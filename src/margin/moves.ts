@@ -1,13 +1,13 @@
 /**
- * The common move of the market up to which the account is not liquidatable: one figure for an account of many positions,
- * where the liquidation price of each holds the others still.
+ * The common move of the market up to which the account is not liquidatable: one figure for an account with many positions,
+ * whose liquidation prices each assume that the other marks stay.
  *
  *   together   every mark by the same percentage, up or down, whichever is nearer
  *   adverse    each mark against its own position, by the same percentage
  *
- * These are our own figures, not the exchange's: computed in doubles, found by search, and rounded down, to the
- * more careful side. As in the liquidation price, orders do not fill on the way, and those that cross the
- * present mark are the ones that reserve a loss. Spot collateral moves with the market that prices it.
+ * These figures are not the exchange's own: they are computed in doubles, found by search, and rounded down, which is the
+ * cautious side. As for the liquidation price, orders do not fill during the move, and those that cross the present mark
+ * reserve a loss. Spot collateral moves with the market that prices it.
  */
 
 import { assessAccount } from "./assess.ts";
@@ -16,22 +16,22 @@ import { activeOrders } from "./leg.ts";
 import type { AccountRisk, Assessment, Markets, MarkTicks, SpotRisk } from "./model.ts";
 
 export interface Moves {
-  /** Fraction of the marks: 0 liquidatable now, +∞ when no move gets there, NaN when some input is unknown. */
+  /** Fraction of the marks: 0 liquidatable now, +∞ no move liquidates the account, NaN an input is unknown. */
   readonly together: number;
-  /** The direction of the nearer common move goes; undefined when there is none. */
+  /** The direction of the nearer common move; undefined: there is none. */
   readonly direction: "up" | "down" | undefined;
-  /** As `together`. */
+  /** Values as for `together`. */
   readonly adverse: number;
 }
 
-/** Prices that are multiplied by eleven count as never; downward the end is a mark of 0. */
+/** Maximum move that is searched, a fraction: prices eleven times as high count as never; downward the limit is a mark of 0. */
 export const farthest = 10;
-/** Answers are at most this far from the boundary: 0.001 %. */
+/** Results are at most this far from the boundary: 0.001 %. */
 export const resolution = 1e-5;
-/** Looks along the chord before halving takes over. */
+/** Maximum number of secant steps before bisection. */
 const maxChords = 12;
 
-/** @param assessed the account at these marks, when the caller has it already */
+/** @param assessed the account at these marks, if the caller has it */
 export function movesToLiquidation(
   account: AccountRisk,
   markets: Markets,
@@ -51,7 +51,7 @@ export function movesToLiquidation(
     market: fastMarket(
       markets.get(symbol)!,
       Number(baseLots),
-      // Positions come first, in their own order.
+      // Positions come first and in their own order.
       Number(account.positions[i]?.virtualQuoteLots ?? 0),
       orders.get(symbol),
       markTicks!,
@@ -61,7 +61,7 @@ export function movesToLiquidation(
   const spots = account.spot ?? [];
   const settled = Number(assessed.collateralQuoteLots) + Number(assessed.unsettledFundingQuoteLots);
 
-  /** The excess after a move. Common ones take `direction`; adverse ones (0) each market's own. */
+  /** The excess after a move. Common moves have a `direction`; for adverse moves (0) each market has its own. */
   const left = (move: number, direction: -1 | 0 | 1): number => {
     let excess = settled;
     for (const leg of legs) {
@@ -78,7 +78,7 @@ export function movesToLiquidation(
   return {
     together,
     direction: together === never ? undefined : down <= up ? "down" : "up",
-    // A mark cannot fall by more than all of itself: beyond 1 only those of the shorts go on.
+    // A mark cannot fall by more than 100 %: beyond 1 only marks of short positions move further.
     adverse:
       left(1, 0) < 0
         ? firstHit(0, 1, (move) => left(move, 0))
@@ -94,20 +94,20 @@ function spotAfter(
 ): number {
   const value = Number(spot.discountedQuoteLots);
   if (spot.repricing === undefined) return value;
-  // Without a position in its market, what it is worth can only fall against the account.
+  // Without a position in its market, spot collateral is only hurt by a fall.
   const own = sides.get(spot.repricing.symbol) || -1;
   return value * Math.max(0, 1 + move * (direction === 0 ? own : direction));
 }
 
 /**
- * The boundary below which nothing is hit, of moves between two ends. What is left over is concave in a common
- * move (profits are discounted, margin is a maximum of straight lines), so that between an end that is not hit and
- * one that is there is one boundary, and between two that are not there is none.
+ * The boundary of moves between two ends below which no move liquidates the account. The excess is concave in a common move
+ * (profits are discounted, margin is a maximum of straight lines), so there is one boundary between an end that is not hit and
+ * one that is, and none between two ends that are not hit.
  *
- * Found by the chord (Illinois), which needs a third of the looks that halving does; halving takes over where a crooked
- * curve makes the chord slow. Whatever it is, the answer is not hit and one resolution further is.
+ * Found by the secant method (Illinois), which needs a third of the evaluations of bisection; bisection is used after
+ * `maxChords` steps. In all cases the result is not hit, and one resolution further is.
  *
- * @param atFrom what is left over there, where the caller knows it already; so `atTo`
+ * @param atFrom the excess there, if the caller knows it; likewise `atTo`
  */
 export function firstHit(
   from: number,
@@ -124,7 +124,7 @@ export function firstHit(
   let side = 0;
   for (let looks = 0; high - low > resolution; looks++) {
     let middle = low + (high - low) * (atLow / (atLow - atHigh));
-    // Half a resolution beside an end, so that both ends close in.
+    // At least half a resolution from each end, so that both ends converge.
     middle = Math.min(Math.max(middle, low + resolution / 2), high - resolution / 2);
     if (looks >= maxChords || Number.isNaN(middle)) middle = (low + high) / 2;
     const at = left(middle);

@@ -1,7 +1,7 @@
 /** The tier, the state and the ratios of an account's risk, from its sums. */
 import type { Int, RiskState, RiskTier } from "./model.ts";
 
-/** Worst first; the first that holds. */
+/** Ordered from the worst tier; the first one that applies is returned. */
 export function riskTierOf(of: {
   readonly effectiveCollateralQuoteLots: Int;
   readonly initialMarginQuoteLots: Int;
@@ -25,7 +25,7 @@ export function riskStateOf(effectiveCollateral: Int, initialMargin: Int): RiskS
   return initialMargin > 0 ? "underwater" : "zeroCollateralNoPositions";
 }
 
-/** Maintenance margin / effective collateral and its like: 0 when nothing is required, +∞ when nothing is left. */
+/** Maintenance margin / effective collateral and similar ratios: 0 if nothing is required, +∞ if no collateral is left. */
 export function ratioOf(required: Int, effectiveCollateral: Int): number {
   if (!(required > 0)) return 0;
   return effectiveCollateral > 0 ? Number(required) / Number(effectiveCollateral) : Number.POSITIVE_INFINITY;

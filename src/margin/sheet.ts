@@ -1,21 +1,20 @@
 /**
- * Computes `assessAccount`, `movesToLiquidation` and `fundingUntilMaintenanceMs` answer of one account after the other, in
- * doubles and in room that is used again: with every change of marks thousands of accounts are assessed anew, and what that
- * costs is the memory that it takes.
+ * Computes the results of `assessAccount`, `movesToLiquidation` and `fundingUntilMaintenanceMs` for one account after the other, in
+ * doubles and in reused objects: each change of marks assesses thousands of accounts, and the cost of that is memory.
  *
- * It answers where doubles are exact beyond doubt and every input is known, which is nearly always, and says so where not:
- * then those functions have to be asked. Where it answers, it answers the same; a property test holds them together.
+ * It gives a result if doubles are certain to be exact and every input is known, which is nearly always the case; otherwise it
+ * returns that it has none, and the caller uses those functions. A property test checks that the results are equal.
  */
 
 import { maxTicks } from "./exact.ts";
 import {
-  FastRoom,
-  FiguresRoom,
   fastExcess,
   fastLimit,
   fillFastMarket,
   fillFigures,
   isActive,
+  ReusableFastMarket,
+  ReusableFigures,
 } from "./fast.ts";
 import type { AccountRisk, MarketRisk, Markets, MarkTicks, RiskState, RiskTier } from "./model.ts";
 import { farthest, firstHit, resolution } from "./moves.ts";
@@ -23,9 +22,9 @@ import { ratioOf, riskStateOf, riskTierOf } from "./risk-state.ts";
 import { isSound } from "./sound-inputs.ts";
 
 const msPerHour = 3_600_000;
-/** Rounding takes an excess less than 4 quote lots from the line that it follows; four times that is beyond doubt. */
+/** Rounding changes the excess by less than 4 quote lots; four times that is certainly not rounding. */
 const beyondRounding = 16;
-/** Guesses at a liquidation price before halving takes over: one for each bend of the line, mostly. */
+/** Maximum number of slope steps for a liquidation price before bisection: mostly one per bend of the curve. */
 const maxGuesses = 4;
 
 /** One market of the account. */
@@ -33,16 +32,16 @@ export class SheetLeg {
   symbol = "";
   market: MarketRisk | null = null;
   markTicks = Number.NaN;
-  /** NaN: no mark of this market liquidates the account, or nothing is held in it. */
+  /** NaN: no mark of this market liquidates the account, or there is no position in it. */
   liquidationTicks = Number.NaN;
-  /** The direction of an adverse move: 1 up, -1 down, 0 nothing is held. */
+  /** The direction of an adverse move: 1 up, -1 down, 0 no position. */
   against = Number.NaN;
-  readonly fast = new FastRoom();
-  readonly figures = new FiguresRoom();
+  readonly fast = new ReusableFastMarket();
+  readonly figures = new ReusableFigures();
 }
 
 export class Sheet {
-  /** Room; the first `count` of them are of this account, its positions first, in their own order. */
+  /** Reused objects; the first `count` belong to this account, its positions first and in their own order. */
   readonly legs: SheetLeg[] = [];
   count = 0;
   collateral = Number.NaN;
@@ -65,15 +64,15 @@ export class Sheet {
   #discounted = Number.NaN;
   #spotNotional = Number.NaN;
   #spotDiscounted = Number.NaN;
-  /** Every market of it is held long: then each mark moves against its own position when all of them fall. */
+  /** All positions are long: then a fall of all marks is adverse for each of them. */
   #allLong = false;
-  /** The possible fall of all marks; NaN: not asked yet. */
+  /** The fall of all marks up to liquidation; NaN: not computed yet. */
   #fall = Number.NaN;
-  /** No sum of parts is larger. */
+  /** Upper bound of all partial sums. */
   #bound = Number.NaN;
-  /** A search went where doubles may err. */
+  /** A search reached numbers for which doubles may be inexact. */
   #doubtful = false;
-  /** The leg of the search for a liquidation price, see `#hit`. */
+  /** The leg whose liquidation price is searched, see `#hit`. */
   #leg = new SheetLeg();
   #rest = Number.NaN;
   #restBound = Number.NaN;
@@ -82,7 +81,7 @@ export class Sheet {
   readonly #down = (move: number): number => this.#left(move, -1);
   readonly #adverse = (move: number): number => this.#left(move, 0);
 
-  /** @returns false where it cannot say: nothing in here means anything then */
+  /** @returns false if it has no result: all fields are meaningless then */
   assess(account: AccountRisk, markets: Markets, marks: MarkTicks): boolean {
     const { collateralQuoteLots: collateral, positions, orders } = account;
     if (!isExact(collateral)) return false;
@@ -112,7 +111,7 @@ export class Sheet {
     return this.#spot(account) && this.#sum(bound) && this.#liquidations();
   }
 
-  /** The possible move of all marks together; as `Moves.together`. */
+  /** The common move of all marks up to liquidation; see `Moves.together`. */
   together(): number {
     if (this.effectiveCollateralQuoteLots < this.maintenanceMarginQuoteLots) return 0;
     const now = this.effectiveCollateralQuoteLots - this.maintenanceMarginQuoteLots;
@@ -123,7 +122,7 @@ export class Sheet {
     return Math.min(nearer, downFirst ? this.#upTo(now) : this.#downTo(now));
   }
 
-  /** The possible move of each mark against its own position; as `Moves.adverse`. */
+  /** The move of each mark against its own position up to liquidation; see `Moves.adverse`. */
   adverse(): number {
     if (this.effectiveCollateralQuoteLots < this.maintenanceMarginQuoteLots) return 0;
     if (this.#allLong && !Number.isNaN(this.#fall)) return this.#fall;
@@ -133,7 +132,7 @@ export class Sheet {
     return firstHit(0, 1, this.#adverse, now, atNothing);
   }
 
-  /** As `fundingUntilMaintenanceMs`. */
+  /** See `fundingUntilMaintenanceMs`. */
   fundingUntilMs(ratesPerHour: ReadonlyMap<string, number>): number {
     const left = this.effectiveCollateralQuoteLots - this.maintenanceMarginQuoteLots;
     if (left < 0) return 0;
@@ -149,7 +148,7 @@ export class Sheet {
     return paidPerHour > 0 ? (left / paidPerHour) * msPerHour : Number.POSITIVE_INFINITY;
   }
 
-  /** @param at where it stands most likely */
+  /** @param at its most likely index */
   legOf(symbol: string, at: number): SheetLeg | undefined {
     const likely = this.legs[at];
     if (at < this.count && likely?.symbol === symbol) return likely;
@@ -176,7 +175,7 @@ export class Sheet {
     if (!Number.isSafeInteger(mark) || mark <= 0) return false;
     while (this.legs.length <= this.count) this.legs.push(new SheetLeg());
     const leg = this.legs[this.count]!;
-    // Account after account holds the same markets.
+    // Consecutive accounts mostly hold the same markets.
     if (leg.market !== market) {
       if (!isSound(market)) return false;
       leg.market = market;
@@ -197,7 +196,7 @@ export class Sheet {
     this.#spotDiscounted = 0;
     if (spot === undefined || spot.length === 0) return true;
     const { notionalQuoteLots, discountedQuoteLots, repricing } = spot[0]!;
-    // One that a mark moves, or several: seldom.
+    // Several spot assets, or one that a mark moves, are rare and not handled here.
     if (spot.length > 1 || repricing !== undefined) return false;
     if (!isExact(notionalQuoteLots) || !isExact(discountedQuoteLots)) return false;
     this.#spotNotional = notionalQuoteLots;
@@ -205,7 +204,7 @@ export class Sheet {
     return true;
   }
 
-  /** @param own a bound of what is the account's own, spot apart */
+  /** @param own bound of the account's own amounts without spot collateral */
   #sum(own: number): boolean {
     let bound = own + Math.abs(this.#spotNotional) + Math.abs(this.#spotDiscounted);
     let unrealized = 0;
@@ -230,7 +229,7 @@ export class Sheet {
       gross += Math.abs(figures.positionValueQuoteLots);
       net += figures.positionValueQuoteLots;
     }
-    // No sum of parts is larger than the sum of their bounds.
+    // No partial sum is larger than the sum of the bounds of its parts.
     if (!(bound <= fastLimit)) return false;
     this.#bound = bound;
     const settled = this.collateral + this.funding;
@@ -254,7 +253,7 @@ export class Sheet {
     return true;
   }
 
-  /** See `assess.ts`, where all of this is asked of the exact arithmetic wherever doubles may err. */
+  /** As in `assess.ts`, which uses exact arithmetic wherever doubles may be inexact. */
   #liquidations(): boolean {
     this.#doubtful = false;
     for (let i = 0; i < this.count && !this.#doubtful; i++) {
@@ -283,13 +282,12 @@ export class Sheet {
   }
 
   /**
-   * The boundary, found along the line that the excess follows; undefined where it is not beyond doubt that halving would
-   * find the same.
+   * The boundary, found by following the slope of the excess; undefined if it is not certain that bisection would find the same.
    *
-   * The excess is a sum of shares of straight lines, concave in the mark, with less than 4 quote lots of rounding on
-   * it. Where it falls from `beyondRounding` or more to below 0 with one tick, it falls on as steeply from there: all further
-   * ones are hit. Where it is that far above 0 at the mark too, it is above 0 all the way between: none of those is hit. With
-   * one boundary only, whoever searches finds that one.
+   * The excess is a sum of piecewise linear functions, concave in the mark, with a rounding error of less than 4 quote lots. If it
+   * falls within one tick from `beyondRounding` or more to below 0, it keeps falling at least as steeply, so all further ticks are
+   * hit. If it is also that far above 0 at the mark, it is above 0 at all ticks between, so none of those is hit. There is only one
+   * boundary then, and every search finds it.
    */
   #guessed({ fast, markTicks }: SheetLeg, atMark: number): number | undefined {
     if (!(atMark >= beyondRounding)) return undefined;
@@ -297,19 +295,19 @@ export class Sheet {
     const on = size > 0 ? -1 : 1;
     const last = size > 0 ? 0 : Math.min(maxTicks, this.#exactUpTo);
     const margin = (positionUnit * maintenanceBps) / (positionLeverage * 10_000);
-    // Without profits that count in part and without orders the line is straight, and this meets it at once.
+    // Without partly counted profits and without orders the curve is a straight line, and the first step finds the boundary.
     let reach = atMark / (positionUnit + on * margin);
     let knownAt = 0;
     let known = atMark;
     for (let guess = 0; guess < maxGuesses; guess++) {
-      // As many ticks towards the loss: the first one that is hit, if the guess is right.
+      // Rounded up in the direction of the loss: the first tick that is hit, if the step is right.
       const steps = Math.ceil(reach);
       const ticks = markTicks + on * steps;
       if (!(steps >= 1 && (size > 0 ? ticks >= last : ticks <= last))) return undefined;
       const hit = fastExcess(fast, this.#rest, ticks);
       const before = steps === 1 ? atMark : fastExcess(fast, this.#rest, ticks - on);
       if (hit < 0 && before >= 0) return before >= beyondRounding ? ticks : undefined;
-      // On from here with the slope from where we were before.
+      // The next step uses the slope from the previous point.
       const slope = (known - hit) / (steps - knownAt);
       knownAt = steps;
       known = hit;
@@ -322,7 +320,7 @@ export class Sheet {
     return fast.size > 0 ? this.#below(markTicks) : this.#above(markTicks);
   }
 
-  /** `highestBelow` of `exact.ts`, step for step. */
+  /** The same steps as `highestBelow` of `exact.ts`. */
   #below(markTicks: number): number {
     if (!this.#hit(0)) return Number.NaN;
     let low = 0;
@@ -335,7 +333,7 @@ export class Sheet {
     return low;
   }
 
-  /** `lowestAbove` of `exact.ts`, step for step. */
+  /** The same steps as `lowestAbove` of `exact.ts`. */
   #above(markTicks: number): number {
     if (markTicks >= maxTicks || !this.#hit(maxTicks)) return Number.NaN;
     let low = markTicks;
@@ -348,7 +346,7 @@ export class Sheet {
     return high;
   }
 
-  /** True if the account would be liquidatable with this market's mark there. */
+  /** True if the account would be liquidatable with this market's mark at these ticks. */
   #hit(ticks: number): boolean {
     const { fast } = this.#leg;
     const excess = fastExcess(fast, this.#rest, ticks);
@@ -359,7 +357,7 @@ export class Sheet {
     return excess < 0;
   }
 
-  /** @param now what is left over without a move, here and below */
+  /** @param now excess without a move, here and below */
   #upTo(now: number): number {
     return firstHit(0, farthest, this.#up, now);
   }
@@ -370,15 +368,15 @@ export class Sheet {
   }
 
   /**
-   * True if a search in this direction is sure to end farther away than `move`: what is left over is concave in it, so that
-   * where it is above 0 beyond doubt now and somewhat beyond the move, it is so all the way.
+   * True if a search in this direction is certain to end farther away than `move`: the excess is concave in it, so if it is
+   * certainly above 0 now and slightly beyond the move, it is above 0 between them.
    */
   #isFarther(direction: -1 | 1, move: number, now: number): boolean {
     const doubt = beyondRounding * (this.count + 1) + this.#bound * 2 ** -40;
     return now >= doubt && this.#left(move + 2 * resolution, direction) >= doubt;
   }
 
-  /** The excess after a move of all marks in one direction, or (0) of each against its own position. */
+  /** The excess after a move of all marks in one direction, or (0) of each mark against its own position. */
   #left(move: number, direction: -1 | 0 | 1): number {
     let excess = this.collateral + this.funding;
     for (let i = 0; i < this.count; i++) {

@@ -1,13 +1,13 @@
-/** Inputs of an assessment that can be reckoned with: integers, and terms of markets that fit together. */
+/** Checks of the inputs of an assessment: amounts are integers, and terms of markets are consistent. */
 import type { AccountRisk, Int, MarketRisk, OrderRisk } from "./model.ts";
 
 const soundMarkets = new WeakSet<MarketRisk>();
-/** Leverage and order factor of a tier are at most this: the lines between tiers are computed in doubles. */
+/** Maximum leverage and order factor of a tier: the lines between tiers are computed in doubles. */
 const maxTierValue = 1e6;
 
 /**
- * True if margin can be computed from a market's configuration. Looks at each once: they change rarely and are asked for
- * with every mark.
+ * True if margin can be computed from a market's configuration. Checks each configuration once, as they rarely change and are
+ * needed at every mark.
  */
 export function isSound(market: MarketRisk): boolean {
   if (soundMarkets.has(market)) return true;
@@ -42,7 +42,7 @@ function isWithin(value: number, max: number): boolean {
   return value >= 0 && value <= max;
 }
 
-/** True if an order has a size and a price: integers, not negative. */
+/** True if an order has a size and a price that are non-negative integers. */
 export function hasIntegers({ remainingLots, priceTicks }: OrderRisk): boolean {
   return isInteger(remainingLots) && isInteger(priceTicks) && remainingLots >= 0 && priceTicks >= 0;
 }

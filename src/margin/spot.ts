@@ -6,7 +6,7 @@
 import type { Int, MarketRisk, SpotRisk } from "./model.ts";
 import { shrink } from "./units.ts";
 
-/** Native units per base lot are at most 10^this. */
+/** Maximum exponent of native units per base lot, a power of ten. */
 const maxExponent = 60;
 
 /** The exchange's settings of one spot collateral asset. Balances in native units. */
@@ -21,7 +21,7 @@ export interface SpotAsset {
  * Prices a balance of an asset.
  * @param balance native units, not negative
  * @param indexTicks the index price of `market`, never its mark
- * @returns undefined when the asset cannot be priced by that market
+ * @returns undefined if the asset cannot be priced by that market
  */
 export function priceSpot(
   asset: SpotAsset,

@@ -1,8 +1,8 @@
 /**
- * Leverage and order factor by size: steps that are joined by straight lines.
+ * Leverage and order factor by size: steps joined by straight lines.
  *
- * The interpolation runs in doubles on purpose. The exchange's own calculator does, and truncates, so that a
- * line through an integer can come out one below it; an exact fraction would differ there.
+ * The interpolation is in doubles, as in the exchange's own calculator, which truncates: a line through an integer can give
+ * one less than it. An exact fraction would differ there.
  */
 
 import type { Int, LeverageTier } from "./model.ts";

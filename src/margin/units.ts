@@ -1,4 +1,4 @@
-/** Conversions between the exchange's integers and human numbers. Doubles out: for ratios and display only. */
+/** Conversions between the exchange's integers and display units. Results are doubles, for ratios and display only. */
 
 import type { Int } from "./model.ts";
 
@@ -16,17 +16,17 @@ export function usdFromQuoteLots(quoteLots: Int): number {
   return Number(quoteLots) / quoteLotsPerUsd;
 }
 
-/** The nearest quote lot to an amount in USD. */
+/** The quote lot nearest to an amount in USD. */
 export function quoteLotsFromUsd(usd: number): number {
   return Math.round(usd * quoteLotsPerUsd);
 }
 
-/** Risk factors come as percents over HTTP; margin wants bps. */
+/** Converts risk factors, which HTTP states in percent, to bps. */
 export function bpsFromPercent(percent: number): number {
   return Math.round(percent * 100);
 }
 
-/** Reads an integer from the wire: a JSON integer, a decimal string of any length, or a bigint. NaN otherwise. */
+/** Reads an integer from a reply: a JSON integer, a decimal string of any length, or a bigint. NaN otherwise. */
 export function intFrom(raw: unknown): Int {
   if (typeof raw === "number") return Number.isSafeInteger(raw) ? raw : Number.NaN;
   if (typeof raw === "bigint") return shrink(raw);
@@ -35,7 +35,7 @@ export function intFrom(raw: unknown): Int {
   return Number.isSafeInteger(value) ? value + 0 : shrink(BigInt(raw));
 }
 
-/** A bigint as a number where that is exact. */
+/** Converts a bigint to a number if that is exact. */
 export function shrink(value: Int): Int {
   if (typeof value === "number") return value;
   const number = Number(value);

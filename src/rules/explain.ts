@@ -1,4 +1,4 @@
-/** Computes the present result of each part of a condition, and the age of its inputs. Pure; nothing is changed by asking. */
+/** Computes the present result of each part of a condition, and the age of its inputs. Pure. */
 import { formatDurationMs } from "../domain/duration.ts";
 import type { ExplainedInput, ExplainedPart } from "../domain/explanation.ts";
 import type { Source } from "../domain/sources.ts";
@@ -8,7 +8,7 @@ import type { Compiled, ConditionRule, Read } from "./rule.ts";
 import { type Env, isUnknown, type Unknown, type Value } from "./value.ts";
 import type { Unit } from "./vocabulary/field-types.ts";
 
-/** @param env of a judgement that was made just now: its `value` is there */
+/** @param env environment of a judgement that was just made, including `value` */
 export function explainParts(rule: ConditionRule, env: Env): readonly ExplainedPart[] {
   const expressions: [string, Compiled][] = [];
   if (rule.value) expressions.push(["value", rule.value]);
@@ -20,7 +20,7 @@ export function explainParts(rule: ConditionRule, env: Env): readonly ExplainedP
   return expressions.flatMap(([label, compiled]) => partsOf(label, compiled, rule, env));
 }
 
-/** Every source behind the rule, with its age. */
+/** Every source of the rule, with its age. */
 export function explainInputs(rule: ConditionRule, env: Env): readonly ExplainedInput[] {
   const inputs = new Map<string, ExplainedInput>();
   for (const read of rule.reads) {
@@ -40,7 +40,7 @@ function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, 
   const valueUnit = unitOfValue(rule);
   const whole = shownText(text, 0, text.length);
   const told = new Set<string>();
-  /** Ends of the parts around the one that is looked at. */
+  /** Ends of the enclosing parts. */
   const around: number[] = [];
   return [...(parts ?? [])]
     .sort((a, b) => a.start - b.start || b.end - a.end)
@@ -59,7 +59,7 @@ function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, 
     });
 }
 
-/** The unit of a rule's value; of one that has none by itself the unit in which the rule's messages print it. */
+/** The unit of a rule's value, or if it has none, the unit in which the rule's messages print it. */
 export function unitOfValue({ value, summary, description }: ConditionRule): Unit {
   if (value !== null && value.unit !== "none") return value.unit;
   const texts = `${summary.text} ${description?.text ?? ""}`;
@@ -68,8 +68,8 @@ export function unitOfValue({ value, summary, description }: ConditionRule): Uni
 }
 
 /**
- * A part as it is written, on one line. The bounds of a part that begins or ends with a part in parentheses are inside of these: they
- * are taken in.
+ * The text of a part, on one line. The bounds of a part that begins or ends with a part in parentheses exclude these parentheses;
+ * they are added.
  */
 function shownText(text: string, start: number, end: number): string {
   let [from, to] = [start, end];
@@ -79,7 +79,7 @@ function shownText(text: string, start: number, end: number): string {
   return text.slice(from, to).replace(/\s+/g, " ").trim();
 }
 
-/** The parentheses, outside of quotes, that have no counterpart. */
+/** The number of unmatched parentheses outside of quotes. */
 function unmatched(text: string): { readonly open: number; readonly closed: number } {
   let [open, closed] = [0, 0];
   for (const [sign] of text.matchAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[()]/g)) {
@@ -94,7 +94,7 @@ function reasonOf({ unknown, source, wallet, detail }: Unknown): ExplainedPart["
   return { reason: unknown, source, wallet, detail };
 }
 
-/** The ages of what is read: what is read each ten minutes is old long after what is read each second. */
+/** The age of the oldest input, and the input nearest to its maximum age, which differs by source. */
 function agesOf(
   reads: readonly Read[],
   { staleAfterMs }: ConditionRule,
@@ -116,7 +116,7 @@ function agesOf(
   };
 }
 
-/** The age of a reading; a figure that needs no answer is as old as now. */
+/** The age of a reading, ms; 0 for a time in the future, which stands for a figure that needs no answer. */
 function ageOf(seenMs: number, { nowMs }: Env): number {
   return Math.max(0, nowMs - seenMs);
 }

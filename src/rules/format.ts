@@ -1,4 +1,4 @@
-/** Numbers as people read them in messages: with their unit, as many digits as matter. */
+/** Formats numbers for messages: with their unit and the digits that matter. */
 import { formatDurationMs } from "../domain/duration.ts";
 import {
   absentText,
@@ -15,7 +15,7 @@ import type { Unit } from "./vocabulary/field-types.ts";
 
 export { absentText, formatAmount, formatPercent, formatPrice, formatUsd };
 
-/** @param tickUsd of the market whose price it is, where that is known */
+/** @param tickUsd tick of the market whose price it is, if known */
 export function formatNumber(value: number, unit: Unit, tickUsd?: number): string {
   switch (unit) {
     case "usd":
@@ -41,7 +41,7 @@ export function formatNumber(value: number, unit: Unit, tickUsd?: number): strin
   }
 }
 
-/** The time ago, in words: `2m 30s ago`, `in 5h`. */
+/** Formats a time relative to now: `2m 30s ago`, `in 5h`. */
 export function formatAgo(ms: number): string {
   if (Number.isNaN(ms)) return absentText;
   if (ms === Number.POSITIVE_INFINITY) return "never";

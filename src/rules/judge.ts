@@ -1,9 +1,9 @@
 /**
- * Computes a rule's conclusion about one subject, from one look at the facts. Pure: no clock, no state but the level that
- * stands already, which is handed in.
+ * Computes a rule's conclusion about one subject from its facts. Pure: no clock, and no state except the current level, which is a
+ * parameter.
  *
- * Levels: a level that stands stays until its `resolveWhen` holds (without one: until its `when` does not); a higher
- * one is taken at once. Unknown moves nothing, with one exception: a higher level whose condition is known to hold.
+ * Levels: a level stays until its `resolveWhen` holds (without one: until its `when` does not hold); a higher one is taken at once.
+ * Unknown changes nothing, with one exception: a higher level whose condition is known to hold.
  */
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Source } from "../domain/sources.ts";
@@ -11,15 +11,15 @@ import type { ConditionRule, EventRule, Input, Judgement, Level } from "./rule.t
 import { type Env, isUnknown, type Unknown } from "./value.ts";
 
 /**
- * @param env facts of the subject and its ancestors; its `value` is overwritten.
- * @param current the level that stands (pending or firing), or null.
+ * @param env facts of the subject and its ancestors; its `value` is overwritten
+ * @param current the current level (pending or firing), or null
  */
 export function judge(rule: ConditionRule, env: Env, current: Severity | null): Judgement {
   const dataAtMs = lookAtInputs(rule, env);
   const value = rule.value === null ? undefined : rule.value.run(env);
   env.value = value;
   const outcome = levelOf(rule.levels, env, current);
-  // Messages are rendered later, from facts that may have aged: they look for themselves.
+  // Messages are rendered later, from facts that may be stale by then, and check them again.
   env.allFresh = false;
   const shown = typeof value === "number" ? value : null;
   return isUnknown(outcome)
@@ -27,7 +27,7 @@ export function judge(rule: ConditionRule, env: Env, current: Severity | null): 
     : { kind: "known", severity: outcome, value: shown, dataAtMs };
 }
 
-/** @returns the level that the facts call for, null for none, or why that cannot be said. */
+/** @returns the level that the facts give, null for none, or the reason why it is unknown */
 function levelOf(levels: readonly Level[], env: Env, current: Severity | null): Severity | null | Unknown {
   const currentRank = current === null ? -1 : severityRank[current];
   let doubt: Unknown | null = null;
@@ -41,7 +41,7 @@ function levelOf(levels: readonly Level[], env: Env, current: Severity | null): 
     } else if (doubt !== null) {
       break;
     } else {
-      // The standing level and those under it: having come from above, each stays by its own `resolveWhen`.
+      // The current level and those below it: after a higher level, each stays until its own `resolveWhen`.
       const stays = stands(level, env);
       if (stays === true) return level.severity;
       if (isUnknown(stays)) doubt = stays;
@@ -55,14 +55,14 @@ function stands(level: Level, env: Env): boolean | Unknown {
   if (holds === true || level.resolveWhen === null) return holds;
   const resolved = level.resolveWhen.run(env);
   if (resolved === false) return true;
-  // Neither side of the band decides while one of them is unknown.
+  // While one limit of the band is unknown, neither limit decides.
   if (isUnknown(resolved)) return resolved;
   return isUnknown(holds) ? holds : false;
 }
 
 /**
- * The common case of `judge`, without its bookkeeping: no level stands, and all inputs are fresh (`env.allFresh` is set).
- * @returns whether it is known that no level holds; false says nothing
+ * The most frequent case of `judge`, without its overhead: there is no current level, and all inputs are fresh (`env.allFresh` is set).
+ * @returns true if no level is known to hold; false if this is not known
  */
 export function nothingHolds({ value, levels }: ConditionRule, env: Env): boolean {
   if (value !== null) env.value = value.run(env);
@@ -70,7 +70,7 @@ export function nothingHolds({ value, levels }: ConditionRule, env: Env): boolea
   return true;
 }
 
-/** @returns until when all of these were seen lately enough, ms: before now where one is too old, -∞ where one never was seen */
+/** @returns the time until which all of these are fresh, ms: before now if one is stale, -∞ if one was never read */
 export function freshUntilMs(inputs: readonly Input[], env: Env): number {
   let untilMs = Number.POSITIVE_INFINITY;
   for (let i = 0; i < inputs.length; i++) {
@@ -86,15 +86,15 @@ export function freshUntilMs(inputs: readonly Input[], env: Env): number {
   return untilMs;
 }
 
-/** @returns whether the rule matches this event; unknown counts as no match, with a reason to show. */
+/** @returns true if the rule matches this event; unknown counts as no match, with a reason for display */
 export function judgeEvent(rule: EventRule, env: Env): boolean | Unknown {
   return rule.when.run(env);
 }
 
 /**
- * Looks once at every source behind the rule. When all are fresh, which is nearly always, no field has to ask again;
- * and the first of them to become stale is the moment at which time alone may change the outcome.
- * @returns when the oldest of them was seen; `nowMs` where none has an age.
+ * Checks the age of every source of the rule once. If all are fresh, which is nearly always so, fields need no check of their own, and
+ * the time at which the first of them becomes stale is the next time at which the result may change without data.
+ * @returns the time of the oldest reading, ms; `nowMs` if none has an age
  */
 function lookAtInputs(rule: ConditionRule, env: Env): number {
   const { nowMs } = env;
@@ -122,8 +122,8 @@ function lookAtInputs(rule: ConditionRule, env: Env): number {
 }
 
 /**
- * A market's configuration and its hours go stale like everything else, but their age is not the age of a figure: margin
- * factors read ten minutes ago and marks of a second ago make a figure of a second ago.
+ * True for a market's configuration and its hours. They become stale like other sources, but do not count for the age of a figure:
+ * with margin factors read ten minutes ago and marks read a second ago, the figure is a second old.
  */
 function isConfiguration(source: Source): boolean {
   return source === "marketConfig" || source === "calendars";

@@ -1,8 +1,8 @@
-/** Markets that rules name, held against those that there are. */
+/** Compares the markets that rules name with those that the exchange lists. */
 import { nearestName } from "../domain/nearest.ts";
 import type { RuleSet } from "./rule.ts";
 
-/** A rule that names a market which the exchange does not list. */
+/** A rule that names a market that the exchange does not list. */
 export interface UnlistedSymbol {
   readonly rule: string;
   readonly file: string;

@@ -1,9 +1,9 @@
 /**
- * Templates of channels: the language of rules' texts over the alert as a message tells it, and what was known when it was
- * owed. They look at nothing else: no loops, no history, no other market, no clock but the message's own.
+ * Templates of channels: the language of rules' texts, with the alert, the message, and facts recorded when the message became
+ * pending. Templates can read nothing else: no loops, no history, no other market, no clock but the message's own.
  *
- * What its author wrote and what others wrote stay apart in what comes out, since a channel may take markup from the one and
- * never from the other.
+ * The result keeps the author's text and inserted values apart, since a channel may interpret markup in the former and never in
+ * the latter.
  */
 
 import { escaped, escapedLines } from "../domain/escape.ts";
@@ -28,30 +28,30 @@ import { eventVocabulary, vocabulary } from "./vocabulary.ts";
 
 export interface MessageTemplate {
   readonly text: string;
-  /** It prints `alert.lead` itself. */
+  /** True if it prints `alert.lead` itself. */
   readonly leads: boolean;
-  /** The part of the vocabulary that it names beside the alert and the message: to be noted down when a message is owed. */
+  /** The facts that it names besides the alert and the message: they are recorded when a message becomes pending. */
   readonly named: readonly NamedFact[];
-  /** @throws never for what the data are. */
+  /** Never throws, whatever the data. */
   words(data: TemplateData): WordedText;
 }
 
-/** One value in a message: a description, or all figures. */
+/** Maximum length of one value in a message, characters: a description, or all figures. */
 const maxValue = 1_500;
 const ownFacts: ReadonlySet<string> = new Set(["alert", "message"]);
 
 const naming: Naming = { scopes: [], event: null, value: null, countable: null, owners: messageVocabulary };
 
-/** Nothing grows old in a message. */
+/** Maximum ages: values in a message do not become stale. */
 const never = Object.fromEntries(sources.map((source) => [source, Number.POSITIVE_INFINITY])) as Record<
   Source,
   number
 >;
 
 /**
- * @param longest of what comes out, characters
- * @param timezone IANA name, in which times are told
- * @returns undefined when something was wrong; every mistake was told
+ * @param longest maximum length of the result, characters
+ * @param timezone IANA name, for printed times
+ * @returns undefined if there was a mistake; every mistake was reported
  */
 export function compileMessageTemplate(
   text: string,
@@ -87,7 +87,7 @@ export function compileMessageTemplate(
   };
 }
 
-/** Neighbours of one kind are one: what is harmless in two pieces may be none together. */
+/** Merges neighbours of one kind: markup could be split over two parts that are harmless separately. */
 function add(words: WordedPart[], text: string, own: boolean): void {
   if (text === "") return;
   const last = words.at(-1);
@@ -95,7 +95,7 @@ function add(words: WordedPart[], text: string, own: boolean): void {
   else words[words.length - 1] = "own" in last ? { own: last.own + text } : { value: last.value + text };
 }
 
-/** Facts whose line breaks are ours. */
+/** Facts with line breaks that come from perpwatch. */
 const textsOfLines: ReadonlySet<string> = new Set([
   "alert.description",
   "alert.figures",
@@ -103,7 +103,7 @@ const textsOfLines: ReadonlySet<string> = new Set([
   "alert.whatNow",
 ]);
 
-/** Facts with what cannot be seen shown as escapes: line breaks, too, but for those of our own texts. */
+/** Facts with invisible characters escaped, including line breaks, except those of perpwatch's own texts. */
 function shown(owner: string, facts: TemplateFacts[string]): Record<string, TemplateValue> {
   return Object.fromEntries(
     Object.entries(facts).map(([field, value]) => [
@@ -136,8 +136,8 @@ function envOf({ atMs, facts }: TemplateData): Env {
 }
 
 /**
- * Notes down what templates name, as a subject's facts have it. What is too old, or not there, is left out.
- * @param scheduleMs how often each source is asked
+ * Records the facts of a subject that templates name. Stale and missing values are left out.
+ * @param scheduleMs interval at which each source is read
  */
 export function factReader(
   named: readonly NamedFact[],
@@ -162,7 +162,7 @@ export function factReader(
   };
 }
 
-/** The fields of rules' vocabulary that are meant; of an event, those of the first kind that has them. */
+/** The vocabulary fields for named facts; for an event, those of the first kind that has them. */
 export function namedFields(named: readonly NamedFact[]): readonly Field[] {
   return named.flatMap(({ owner, field: name }) => {
     const tables =

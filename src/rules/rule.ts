@@ -1,4 +1,4 @@
-/** Rules as they are after loading: checked, compiled, ready to be judged. */
+/** Rules after loading: checked, compiled, ready to be judged. */
 import type { Severity } from "../domain/alert.ts";
 import type { AckWord } from "../domain/delivery.ts";
 import type { EventKind } from "../domain/event.ts";
@@ -7,7 +7,7 @@ import type { Scope } from "../domain/subject.ts";
 import type { Env, Facts, Unknown, Value } from "./value.ts";
 import type { Unit } from "./vocabulary/field-types.ts";
 
-/** A part of an expression that has a value of its own: where it stands in the text, and what it comes to. */
+/** A part of an expression with a value of its own: its place in the text, and its closure. */
 export interface Part {
   readonly start: number;
   readonly end: number;
@@ -27,21 +27,21 @@ export interface Compiled<T extends Value = Value> {
   /** True if its texts are words of a fixed list, such as `atRisk`. Absent: false. */
   readonly isWord?: boolean;
   readonly run: (env: Env) => T | Unknown;
-  /** Those that depend on anything, the whole among them; what stands inside of loops has no value by itself. */
+  /** Parts that are not constant, including the whole; parts within loops have no value of their own. */
   readonly parts?: readonly Part[];
-  /** For a price: the tick of the market that it is of, where that is one and known. */
+  /** For a price: the tick of its market, if there is one market and its tick is known. */
   readonly tick?: TickOf;
-  /** The comparison, if the whole is one comparison with a number that is written out. */
+  /** The comparison, if the whole is one comparison with a literal number. */
   readonly bound?: Bound;
-  /** Such comparisons of which each alone makes the whole true: itself, or alternatives. Left out: there is none. */
+  /** Such comparisons, each of which alone makes the whole true: itself, or alternatives. Absent: none. */
   readonly sufficient?: readonly Bound[];
-  /** For a condition: grows as the rule's value gets worse; NaN where that is not known. Left out: it gives no direction. */
+  /** For a condition: grows as the rule's value gets worse; NaN: not known. Absent: the value has no direction in it. */
   readonly excess?: (env: Env) => number;
 }
 
-/** A comparison with a number that is written out: `value < 0.1` as it is, `0.1 > value` turned around. */
+/** A comparison with a literal number: `value < 0.1` as written, `0.1 > value` reversed. */
 export interface Bound {
-  /** The other side, as it was written. */
+  /** Text of the other side. */
   readonly of: string;
   readonly operator: "<" | "<=" | ">" | ">=";
   readonly limit: number;
@@ -50,30 +50,32 @@ export interface Bound {
 /** Text with `{{ expression }}` in it. */
 export interface Template {
   readonly text: string;
-  /** Never throws, never longer than its bound, no control characters; what is unknown or absent prints as "–", and as nothing
-   * where an expression ends with the empty text: `{{ has(event.price) ? " at " + price(event.price) : "" }}`. */
+  /**
+   * Never throws, and returns a text within its length limit without control characters. Unknown and absent values print as "–", and as
+   * nothing if the expression ends with the empty text: `{{ has(event.price) ? " at " + price(event.price) : "" }}`.
+   */
   readonly render: (env: Env) => string;
 }
 
-/** `alert` and `message` are known to templates of channels alone. */
+/** `alert` and `message` exist in templates of channels only. */
 export type ReadScope = Scope | "event" | "alert" | "message";
 
-/** The sources of one subject that a condition rests on, and how old the last answer of each may be. */
+/** The sources of one subject that a condition depends on, with the maximum age of each. */
 export interface Input {
-  /** The owner of the facts: equal ones are of the same subject. */
+  /** The owner of the facts; equal for the same subject. */
   readonly owner: string;
   readonly facts: (env: Env) => Facts | undefined;
   readonly sources: readonly Source[];
   readonly staleAfterMs: readonly number[];
 }
 
-/** A field that a rule looks at, itself or through a window. `symbol`: of another market by name; null: the subject's own. */
+/** A field that a rule reads, directly or through a window. `symbol`: another market by name; null: the subject's own. */
 export interface Read {
   readonly scope: ReadScope;
   readonly field: string;
   readonly symbol: string | null;
   readonly sources: readonly Source[];
-  /** The source that brings it where it is missing, beside those. */
+  /** The source that provides it if it is missing, besides those. */
   readonly awaits?: Source;
 }
 
@@ -93,9 +95,9 @@ export type WindowFunction =
   | "sumOver"
   | "countOver";
 
-/** The series that a window keeps. */
+/** The series of a window. */
 export type WindowPath =
-  /** A numeric field of the subject or of the ancestor that owns it; `symbol` names another market, else null. */
+  /** A numeric field of the subject or of the ancestor that owns it; `symbol`: another market, else null. */
   | {
       readonly kind: "field";
       readonly scope: Scope;
@@ -104,7 +106,7 @@ export type WindowPath =
       /** `drawdown` only: the field whose value at the peak the fall is measured against; null: the series itself. */
       readonly companion: string | null;
     }
-  /** Events of the subject; `field` null counts. Only events for which `filter` is true enter (unknown does not). */
+  /** Events of the subject; `field` null: the number of events. Only events for which `filter` is true count (unknown does not). */
   | {
       readonly kind: "event";
       readonly event: EventKind;
@@ -113,15 +115,15 @@ export type WindowPath =
     };
 
 export interface WindowSpec {
-  /** Equal keys may share one window for one subject. */
+  /** Windows of one subject with equal keys can be shared. */
   readonly key: string;
   readonly fn: WindowFunction;
   readonly path: WindowPath;
   /** `today`: since midnight in the configured time zone. */
   readonly windowMs: number | "today";
-  /** A sample stands for this long when no other follows. */
+  /** Maximum time for which a sample is valid, ms. */
   readonly staleAfterMs: number;
-  /** `quantileOver` only: which, 0–1. */
+  /** `quantileOver` only: the share, 0–1. */
   readonly quantile?: number;
 }
 
@@ -130,7 +132,7 @@ export interface Select {
   readonly wallet: readonly string[] | null;
   readonly symbol: readonly string[] | null;
   readonly labels: Readonly<Record<string, readonly string[]>>;
-  /** For rules over pairs, by name; absent: all. */
+  /** For rules over pairs, by name. Absent: all. */
   readonly pair?: readonly string[];
 }
 
@@ -143,19 +145,19 @@ interface RuleBase {
   readonly summary: Template;
   readonly description: Template | null;
   readonly runbook: string | null;
-  /** Everything that its conditions look at, windows included: an arrival from one of the sources is a reason to judge. */
+  /** All reads of its conditions, including windows: an answer from one of their sources is a reason to judge. */
   readonly reads: readonly Read[];
-  /** The same, and what its messages name beside: that has to be read from the exchange, too. */
+  /** The same, with the reads of its messages, which have to be read from the exchange as well. */
   readonly shows: readonly Read[];
-  /** `env.window(i)` answers for `windows[i]`. Those of conditions and of templates. */
+  /** The windows of conditions and of templates; `env.window(i)` returns the result of `windows[i]`. */
   readonly windows: readonly WindowSpec[];
-  /** Reads what only a session brings: it does not apply to a wallet without one. */
+  /** It reads data that only a session provides: it does not apply to a wallet without one. */
   readonly needsSession: boolean;
   /** The maximum age of each source's last answer. */
   readonly staleAfterMs: Readonly<Record<Source, number>>;
-  /** `shadow`: judged and recorded like any other, never told to anybody. */
+  /** `shadow`: judged and recorded like any other, but never reported. */
   readonly mode: RuleMode;
-  /** Identifies the condition and its mode: another one under the same name means "rule changed". */
+  /** Identifies the condition and its mode: another value under the same name means "rule changed". */
   readonly fingerprint: string;
   readonly file: string;
   readonly line: number;
@@ -166,9 +168,9 @@ export interface Level {
   readonly when: Compiled<boolean>;
   /** Null: as soon as `when` does not hold. */
   readonly resolveWhen: Compiled<boolean> | null;
-  /** Grows as the rule's value gets worse; NaN where that is not known. Left out: the value has no direction at this level. */
+  /** Grows as the rule's value gets worse; NaN: not known. Absent: the value has no direction at this level. */
   readonly excess?: (env: Env) => number;
-  /** The value is worse further from 0, on either side. */
+  /** The value is worse further from 0, in both directions. */
   readonly isEitherSide?: true;
 }
 
@@ -177,26 +179,26 @@ export interface ConditionRule extends RuleBase {
   readonly scope: Scope;
   /**
    * For books: `market`, one for each market that their wallets hold; `none`, one over all of them; else one over all markets
-   * for each value of this label. Null: it is of another scope.
+   * for each value of this label. Null: another scope.
    */
   readonly by: string | null;
-  /** Ascending; the short form has one. */
+  /** Ascending; one for the short form. */
   readonly levels: readonly Level[];
   readonly value: Compiled<number> | null;
-  /** The worst that the value can be: what is left to it, and not the value, is what gets markedly worse. Null: none is named. */
+  /** The worst possible value: updates are sent by the distance to it instead of the value. Null: none. */
   readonly worst: number | null;
   readonly forMs: number;
   readonly keepFiringForMs: number;
   readonly noData: "alert" | "keep";
-  /** The sources behind `reads`, each once: what the judge looks at first. */
+  /** The sources of `reads`, without duplicates: the judge checks them first. */
   readonly inputs: readonly Input[];
-  /** Looks at `now`, an age or a data age: time alone moves it. */
+  /** It reads `now`, an age or a data age: it changes with time alone. */
   readonly readsNow: boolean;
-  /** The state of a subject to which advice leads, beside that no level holds; null: that alone. */
+  /** The goal of advice, in addition to no level holding; null: none. */
   readonly target: Compiled<boolean> | null;
-  /** Time alone moves its value. */
+  /** Its value changes with time alone. */
   readonly valueReadsNow: boolean;
-  /** Looks at some figure as it is now, and not only through windows. */
+  /** It reads some figure at its present value, and not only through windows. */
   readonly readsPresent: boolean;
 }
 
@@ -206,11 +208,11 @@ export interface EventRule extends RuleBase {
   readonly when: Compiled<boolean>;
   readonly severity: Severity;
   readonly throttleMs: number | null;
-  /** The rule's own word; null: the configuration decides. Only on notifications. */
+  /** As set in the rule; null: by configuration. Only on notifications. */
   readonly acknowledge: AckWord | null;
 }
 
-/** A figure with a name of its own, of every subject of a scope: `value.basis` in expressions and in history. */
+/** A named figure of every subject of a scope: `value.basis` in expressions and in history. */
 export interface NamedValue {
   readonly name: string;
   readonly scope: Scope;
@@ -218,7 +220,7 @@ export interface NamedValue {
   readonly description: string | null;
   readonly value: Compiled<number>;
   readonly reads: readonly Read[];
-  /** `env.window(i)` answers for `windows[i]`. */
+  /** `env.window(i)` returns the result of `windows[i]`. */
   readonly windows: readonly WindowSpec[];
   readonly file: string;
   readonly line: number;
@@ -236,7 +238,7 @@ export type Judgement =
       readonly kind: "known";
       readonly severity: Severity | null;
       readonly value: number | null;
-      /** The time of the oldest input, ms; the time of judging where the inputs have no age. */
+      /** The time of the oldest input, ms; the time of judging if the inputs have no age. */
       readonly dataAtMs: number;
     }
   | {

@@ -1,6 +1,6 @@
 /**
- * Texts with `{{ expression }}` in them: no logic beyond expressions, checked when they are loaded. What they print is
- * made of what the exchange and the user's files say, so what cannot be seen in a value is shown escaped, and the length is bounded.
+ * Texts with `{{ expression }}` in them. Expressions are the only logic, and are checked at load. Printed values come from the
+ * exchange and from the user's files, so invisible characters are escaped and the length is limited.
  */
 import { escaped, escapedLines } from "../domain/escape.ts";
 import { plainWords } from "../domain/plain-words.ts";
@@ -13,10 +13,10 @@ import { type Env, Unknown } from "./value.ts";
 
 export const maxTemplate = 4_000;
 const maxHoles = 40;
-/** One value in a message: enough for a name or a sentence of an announcement. */
+/** Maximum length of one value in a message, characters: enough for a name or a sentence of an announcement. */
 const maxValue = 300;
 
-/** @param longest of the rendered text, characters. */
+/** @param longest maximum length of the rendered text, characters */
 export function compileTemplate(
   text: string,
   longest: number,
@@ -40,8 +40,8 @@ export function compileTemplate(
 }
 
 /**
- * A template as what stands in it and the expressions between.
- * @returns undefined when something was wrong; every mistake was told
+ * Parses a template into texts and expressions.
+ * @returns undefined if there was a mistake; every mistake was reported
  */
 export function partsOf(
   text: string,
@@ -90,11 +90,11 @@ export function partsOf(
 
 export interface Hole {
   readonly compiled: Compiled;
-  /** Its last alternative is the empty text: it prints nothing where it is that, or cannot be told. */
+  /** Its last alternative is the empty text, which is printed if the expression is that or unknown. */
   readonly mayBeEmpty: boolean;
 }
 
-/** The end of an expression, which may itself hold braces in quotes. */
+/** The end of an expression, which may contain quoted braces. */
 function closing(text: string, from: number): number {
   let quote: string | null = null;
   for (let i = from; i < text.length; i++) {
@@ -109,13 +109,13 @@ function closing(text: string, from: number): number {
 }
 
 export interface Printing {
-  /** In which times are told; default UTC. */
+  /** Time zone of printed times; default UTC. */
   readonly timezone?: string;
   /** Maximum length of a value in the text, characters. */
   readonly longest?: number;
-  /** Words of fixed lists are printed as people write them: `at risk` for `atRisk`. */
+  /** Words of fixed lists are printed as plain text: `at risk` for `atRisk`. */
   readonly plain?: boolean;
-  /** Line breaks of a text are ours: values from outside have none. */
+  /** Line breaks are kept, as the text is perpwatch's own: values from outside have none. */
   readonly lines?: boolean;
 }
 
@@ -134,7 +134,7 @@ export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Print
     : shown(value, how.lines === true ? escapedLines : escaped, how.longest ?? maxValue);
 }
 
-/** Cut before it is escaped, too: the exchange says how long it is. */
+/** Truncates before escaping, too, since the length of the value is not limited. */
 function shown(value: string, write: (text: string) => string, longest: number): string {
   return shorten(write(value.slice(0, 4 * longest)), longest);
 }

@@ -1,34 +1,34 @@
 /**
  * The input of expressions: values, the facts that they are read from, and *unknown*.
  *
- * Unknown is no error page and no `false`: it is an answer of its own, with its reason. Operators hand it on, `&&` and
- * `||` absorb it where the other side decides, and a judgement that comes out unknown moves nothing.
+ * Unknown is neither an error nor `false`: it is a result of its own, with a reason. Operators pass it on, `&&` and `||` ignore it
+ * if the other side decides, and an unknown judgement changes no alert.
  */
 import type { Source } from "../domain/sources.ts";
 
 export type UnknownReason =
   /** Older than `staleAfter`. */
   | "stale"
-  /** A window that history does not reach. */
+  /** A window that history does not cover. */
   | "uncovered"
-  /** Arithmetic without an answer, such as 0/0. */
+  /** Arithmetic without a result, such as 0/0. */
   | "nan"
-  /** Never seen, or an optional field that this event has not. */
+  /** Never read, or an optional field that this event lacks. */
   | "missing"
-  /** Its owner does not exist: no such position, no account that could be told apart, no such market. */
+  /** The owner does not exist: no such position, no unambiguous account, no such market. */
   | "absent"
-  /** The configuration names what is not there: a market that the exchange does not list, a limit that nobody set. */
+  /** The configuration names something that does not exist: a market that the exchange does not list, a limit that is not set. */
   | "unset"
-  /** An operation that failed: a conversion, an index out of range, the largest of an empty list. */
+  /** A failed operation: a conversion, an index out of range, the maximum of an empty list. */
   | "error";
 
 export class Unknown {
   readonly unknown: UnknownReason;
-  /** The source whose silence is the cause, where there is one. */
+  /** The source whose data are missing, if there is one. */
   readonly source: Source | null;
-  /** For people: which path, and what is the matter with it. */
+  /** Text for display: the path and the problem. */
   readonly detail: string;
-  /** The wallet whose data are missing, where that is not the subject's own wallet; null: nobody in particular. */
+  /** The wallet whose data are missing, if it is not the subject's own wallet; null: no particular wallet. */
   readonly wallet: string | null;
   constructor(reason: UnknownReason, source: Source | null, detail: string, wallet: string | null = null) {
     this.unknown = reason;
@@ -43,38 +43,38 @@ export function isUnknown(value: unknown): value is Unknown {
   return value instanceof Unknown;
 }
 
-/** Durations are ms, times are ms since the epoch, ratios are fractions, money is USD. */
+/** Durations are ms, times are ms since the epoch, ratios are fractions, amounts of money are USD. */
 export type FactScalar = number | boolean | string;
 export type FactRecord = Readonly<Record<string, FactScalar>>;
 export type FactValue = FactScalar | FactRecord | readonly FactRecord[];
 export type Value = FactValue | readonly FactScalar[];
 
 /**
- * The known state of one subject, kept and changed in place by the watch. An absent key is *missing*. A market, position, …
- * that does not exist (any more) is an absent `Facts`.
+ * The known state of one subject, updated in place by the watch. An absent key is *missing*. A market, position, … that does not
+ * exist has no `Facts`.
  */
 export interface Facts {
   readonly values: Record<string, FactValue>;
-  /** The time at which each source last answered about this subject, ms. The oldest of a field's sources is the field's age. */
+  /** The time at which each source last answered about this subject, ms. A field is as old as the oldest of its sources. */
   readonly seenMs: Partial<Record<Source, number>>;
   /**
-   * For what several wallets make up together, whose `seenMs` is the oldest of theirs: the wallets of which a source told
-   * nothing since `sinceMs`.
+   * For aggregates over several wallets, whose `seenMs` is the oldest of theirs: the wallets that a source has not reported since
+   * `sinceMs`.
    */
   readonly silent?: (source: Source, sinceMs: number) => readonly string[];
-  /** For the same: the wallets whose part of a figure is not known. */
+  /** For aggregates: the wallets whose part of a figure is not known. */
   readonly untold?: (field: string) => readonly string[];
 }
 
-/** Answers with which least amounts a condition would hold of the account around a subject. */
+/** Computes the least amounts with which a condition would hold for the account of a subject. */
 export interface Suppose {
-  /** USD; 0: it holds as it is, +∞: no amount is enough. */
+  /** USD; 0: it holds already, +∞: no amount is enough. */
   deposit(env: Env, condition: (supposed: Env) => Value | Unknown): number | Unknown;
-  /** The change of the size of the position, base units, negative to sell; 0 as above, infinite: closing all of it is not enough. */
+  /** The change of the position's size, base units, negative: sell; 0: it holds already, infinite: closing it is not enough. */
   reduce(env: Env, condition: (supposed: Env) => Value | Unknown): number | Unknown;
 }
 
-/** Everything that one judgement may look at. `value` is set by the judge itself. */
+/** All inputs of one judgement. The judge sets `value`. */
 export interface Env {
   nowMs: number;
   position?: Facts | undefined;
@@ -86,22 +86,22 @@ export interface Env {
   book?: Facts | undefined;
   pair?: Facts | undefined;
   event?: Facts | undefined;
-  /** For templates of channels: what is told, and in which message. */
+  /** For templates of channels: the alert and the message. */
   alert?: Facts | undefined;
   message?: Facts | undefined;
-  /** Any market by its symbol, for `market("BTC")`. */
+  /** A market by its symbol, for `market("BTC")`. */
   markets: (symbol: string) => Facts | undefined;
-  /** Left out: nothing can be supposed here. */
+  /** Absent: hypothetical amounts are not available here. */
   suppose?: Suppose | undefined;
-  /** True if the markets' list and their figures were read: a market that is not among them does not exist. */
+  /** True if the markets' list and their figures were read: a market that is not listed does not exist. */
   listed?: () => boolean;
-  /** The reading of the rule's window of this index, for this subject. */
+  /** The result of the rule's window of this index, for this subject. */
   window: (index: number) => number | Unknown;
   value?: number | Unknown | undefined;
-  /** Set by the judge while it runs, when all inputs of the rule were found fresh at once; leave it alone. */
+  /** Set by the judge while it runs, if all inputs of the rule were found fresh at once; internal. */
   allFresh?: boolean;
-  /** Holdings of accounts count as fresh, however old: the newest reading of it, at the current marks. */
+  /** Holdings of accounts count as fresh, whatever their age: their newest reading is used at the current marks. */
   oldAccounts?: boolean;
-  /** Set by the judge: until when those inputs that are fresh now stay so without a new answer, ms; +∞ without any. */
+  /** Set by the judge: time until which the inputs that are fresh now stay fresh without a new answer, ms; +∞: there are none. */
   freshUntilMs?: number;
 }

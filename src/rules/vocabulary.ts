@@ -1,7 +1,6 @@
 /**
- * Everything that an expression can name: one typed table. The reference page is printed from it, the expression
- * checker reads its types from it, the watch supplies exactly its fields, the judge takes a figure's age from its
- * `sources`.
+ * All names that an expression can use, as one typed table. The reference page is generated from it, the checker of expressions
+ * gets its types from it, the watch supplies exactly its fields, and the judge gets the age of a figure from its `sources`.
  */
 
 import type { Source } from "../domain/sources.ts";
@@ -18,12 +17,12 @@ export const vocabulary: Readonly<Record<Scope, readonly Field[]>> = {
   ...worldFields,
   ...aggregateFields,
 };
-/** Fields of `event` by its kind, those that all kinds have among them. */
+/** Fields of `event` by kind, including those that all kinds have. */
 export const eventVocabulary: Readonly<Record<RuleEventKind, readonly Field[]>> = eventFields;
 
 export { marketChangeFields };
 
-/** The scopes that a rule of each scope sees: itself and what owns it. Of books, those of one market see it. */
+/** The scopes that a rule of each scope can read: itself and its ancestors. A book of one market can read that market. */
 export const visibleScopes: Readonly<Record<Scope, readonly Scope[]>> = {
   position: ["position", "trader", "wallet", "market", "exchange"],
   trader: ["trader", "wallet", "exchange"],
@@ -36,7 +35,7 @@ export const visibleScopes: Readonly<Record<Scope, readonly Scope[]>> = {
 };
 
 /**
- * The scopes that a rule on this kind of event sees beside `event`. Of an event without a symbol, `market` and `position`
+ * The scopes that a rule on this kind of event can read besides `event`. For an event without a symbol, `market` and `position`
  * are unknown.
  */
 export const visibleToEvents: Readonly<Record<RuleEventKind, readonly Scope[]>> = {
@@ -51,7 +50,7 @@ export const visibleToEvents: Readonly<Record<RuleEventKind, readonly Scope[]>> 
   capability: ["trader", "wallet", "exchange"],
 };
 
-/** The events that belong to a subject of this scope, for `sumOver` and `countOver`. */
+/** The events of subjects of each scope, for `sumOver` and `countOver`. */
 export const countableEvents: Readonly<Record<Scope, readonly RuleEventKind[]>> = {
   position: ["notification", "liquidation", "funding", "order", "fill"],
   trader: ["notification", "liquidation", "funding", "collateral", "order", "fill", "capability"],
@@ -63,7 +62,7 @@ export const countableEvents: Readonly<Record<Scope, readonly RuleEventKind[]>> 
   pair: [],
 };
 
-/** The source that brings events of this kind. */
+/** The source of events of each kind. */
 export const eventSources: Readonly<Record<RuleEventKind, Source>> = {
   notification: "notifications",
   liquidation: "liquidations",

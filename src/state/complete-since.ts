@@ -1,6 +1,6 @@
 /**
- * Since when the histories of events are told without a gap. At first sight they are read backwards, page by page: until a
- * history reaches behind what a rule looks back over, a sum over it is one of a part.
+ * The times since which the histories of events are complete. On first use they are read backwards, page by page: until a
+ * history reaches back further than a rule's window, a sum over the window is incomplete.
  */
 import type { Source } from "../domain/sources.ts";
 import type { Subject } from "../domain/subject.ts";
@@ -10,15 +10,15 @@ export class CompleteSince {
   /** By wallet, then by source and PDA index ("" where a history is the whole wallet's), ms. */
   readonly #wallets = new Map<string, Map<string, number>>();
 
-  /** A history told all that happened after `coversMs`. */
+  /** Notes that a history is complete after `coversMs`. */
   note(wallet: string, source: Source, pdaIndex: number | undefined, coversMs: number): void {
     const known = this.#wallets.get(wallet) ?? new Map<string, number>();
     this.#wallets.set(wallet, known.set(`${source}/${pdaIndex ?? ""}`, coversMs));
   }
 
   /**
-   * @param pdaIndices whose histories all have to be told; undefined: of those of which anything was
-   * @returns ms; +∞ where one of them told nothing yet
+   * @param pdaIndices PDA indices whose histories all have to be read; undefined: those that were
+   * @returns ms; +∞ if one of them was not read yet
    */
   sinceMs(wallet: string, source: Source, pdaIndices?: readonly number[]): number {
     const known = this.#wallets.get(wallet);
@@ -32,8 +32,8 @@ export class CompleteSince {
   }
 
   /**
-   * The share of a window over events whose time is told, 0–1; null where nobody tells: perpwatch's own events, and what
-   * was read by an earlier run only.
+   * The share of a window over events for which the history is complete, 0–1; null if completeness is not tracked: perpwatch's
+   * own events, and events that only an earlier run read.
    */
   share({ path, windowMs }: WindowSpec, subject: Subject, nowMs: number, midnightMs: number): number | null {
     if (path.kind !== "event" || !("wallet" in subject)) return null;

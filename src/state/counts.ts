@@ -1,6 +1,6 @@
 /**
- * Counts of the daemon that rules look back over. Those of its process begin at 0 with each start; a window that reaches back
- * over a start would take that for a fall. So what earlier runs counted is kept, and the counts go on.
+ * Counts of the daemon that rules look back over. Counts of a process begin at 0 with each start, which a window over a start
+ * would take for a decrease. So the counts of earlier runs are stored and added.
  */
 
 import { z } from "zod";
@@ -10,7 +10,7 @@ import type { DaemonFigures } from "../domain/observation.ts";
 
 const names = ["authFailures", "repeatedAuthFailures", "badRecords"] as const;
 
-/** Refusals of earlier runs are named for so long, ms. */
+/** Refusals of earlier runs are shown for this long, ms. */
 const namedForMs = 900_000;
 
 const maxNamed = 5;
@@ -25,14 +25,14 @@ type Counted = Pick<DaemonFigures, (typeof names)[number]>;
 
 const number = keptNumber.exactOptional();
 
-/** One value. What an earlier version did not count is left out. */
+/** Counts that an earlier version did not have are absent. */
 export const keptCounts: KeptKind<Partial<Counted> & { readonly refused?: Refused }> = new KeptKind(
   "daemon/counts",
   z.object({
     authFailures: number,
     repeatedAuthFailures: number,
     badRecords: number,
-    // -∞ is stored as null: nobody was refused.
+    // -∞ is stored as null: no refusal.
     refused: z
       .object({ names: z.string(), atMs: keptNumber.nullable() })
       .transform(({ names, atMs }) => ({ names, atMs: atMs ?? Number.NEGATIVE_INFINITY }))
@@ -51,7 +51,7 @@ export class Counts {
   readonly #refusedBefore: Refused;
   #refused: Refused;
 
-  /** @param keep what history knew at the start */
+  /** @param keep values stored at the start */
   constructor(keep: KeptValues) {
     const { refused = nobody, ...counts } = keptCounts.get(keep, "") ?? {};
     this.#before = { ...none, ...counts };
@@ -71,7 +71,7 @@ export class Counts {
     return now;
   }
 
-  /** @returns names for people: of this run, and of the runs before while these are as recent as what rules look back over */
+  /** @returns names for display: of this run, and of earlier runs while these are within the look-back period of rules */
   refusedWallets(ofThisRun: Pick<DaemonFigures, "refusedWallets">, nowMs: number): string {
     const names = this.#refusedOf(ofThisRun, nowMs);
     const more = names.length - maxNamed;

@@ -16,7 +16,7 @@ export function eventSubject(event: Event): string {
   return event.symbol === null ? account : `${account}/${event.symbol}`;
 }
 
-/** The facts behind `event.` in rules. An absent optional field is absent here, and so unknown in a condition. */
+/** The facts behind `event.` in rules. An absent optional field has no fact, and so is unknown in a condition. */
 export function eventFacts(event: Event, nowMs: number): Facts {
   const values: Facts["values"] = {
     kind: event.kind,
@@ -30,7 +30,7 @@ export function eventFacts(event: Event, nowMs: number): Facts {
   return { values, seenMs: {} };
 }
 
-/** The id of a notification as the exchange has it: the number of an announcement, the place of an event; else the natural key. */
+/** The id of a notification at the exchange: the number of an announcement, or the place of an event; else the natural key. */
 function idOf({ key }: Event): string {
   return /^notification:(?:event|(?:admin|general):[^:]*):(.+)$/.exec(key)?.[1] ?? key;
 }

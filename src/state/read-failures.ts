@@ -1,23 +1,23 @@
-/** The newest failed read of each source and wallet, and its cause in words. */
+/** The newest failed read of each source and wallet, with a text for its cause. */
 import type { FailedRead } from "../domain/changes.ts";
 import type { FailureCause, FailureReason } from "../domain/observation.ts";
 import type { Source } from "../domain/sources.ts";
 
-/** The start of a limit is told to within this, ms. */
+/** Reported starts of one rate limit differ by at most this, ms. */
 const sameLimitMs = 1_000;
 
 export class ReadFailures {
   readonly #newest = new Map<string, FailedRead>();
-  /** The rate limit as the newest failure of all that tells of one states it. */
+  /** The rate limit as stated by the newest failure that states one. */
   #limit: FailureCause | null = null;
   #limited: FailedRead | null = null;
 
-  /** The newest read, of whatever source, that failed since requests are limited; null: none did since the start. */
+  /** The newest read, of any source, that failed since requests are limited; null: none did since the start. */
   get limited(): FailedRead | null {
     return this.#limited;
   }
 
-  /** True while no read has failed, or each that did was read since. */
+  /** True if no read has failed, or each source that failed was read since. */
   get none(): boolean {
     return this.#newest.size === 0;
   }
@@ -29,14 +29,14 @@ export class ReadFailures {
     this.#limited = failure;
   }
 
-  /** The source answered at a time: what failed before is over. */
+  /** Takes a successful read at a time: it clears earlier failures. */
   answered(source: Source, wallet: string | null, atMs: number): void {
     const name = nameOf(source, wallet);
     const failure = this.#newest.get(name);
     if (failure !== undefined && failure.atMs <= atMs) this.#newest.delete(name);
   }
 
-  /** The kind of the newest failed read; null: none failed since the source answered. No connection and no answer are one. */
+  /** The kind of the newest failed read; null: none since the source answered. "No connection" and "no answer" count as one kind. */
   kindOf(source: Source, wallet: string | null): FailureReason | null {
     const reason = this.#newest.get(nameOf(source, wallet))?.reason ?? null;
     return reason === "timeout" ? "unreachable" : reason;
@@ -45,13 +45,13 @@ export class ReadFailures {
   of(source: Source, wallet: string | null): FailedRead | null {
     const failure = this.#newest.get(nameOf(source, wallet)) ?? null;
     const [own, limit] = [failure?.cause, this.#limit];
-    // One limit is one cause, whichever read met it last.
+    // A rate limit is one cause, whichever read met it last.
     if (failure === null || own === undefined || limit === null) return failure;
     return Math.abs(limit.sinceMs - own.sinceMs) < sameLimitMs ? { ...failure, cause: limit } : failure;
   }
 }
 
-/** Texts of Node.js and undici by their error codes. */
+/** Texts of Node.js and undici, by error code. */
 const networkCauses: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, "connection refused"],
   [/ECONNRESET|UND_ERR_SOCKET|other side closed|socket hang up|EPIPE/, "connection closed"],
@@ -71,7 +71,7 @@ export function causeText(
   nowMs: number,
   time: (ms: number) => string,
 ): string {
-  // Of `traderState: 503 unavailable` the endpoint is not part of the cause.
+  // The endpoint in `traderState: 503 unavailable` is not part of the cause.
   const text = detail.replace(/^\w+: /, "");
   const status = /^([1-5]\d\d)\b/.exec(text)?.[1];
   switch (reason) {

@@ -1,10 +1,10 @@
-/** The figures of facts, as readers get them. */
+/** Figures of facts as shown to readers. */
 import type { Facts } from "../rules/index.ts";
 
-/** Prices that rules know as 0 or infinite where there is none, so that comparisons come out right. */
+/** Prices that rules see as 0 or infinite where there is none, so that comparisons give the right result. */
 const pricesOrNone = ["liquidationPrice", "stopLossPrice", "takeProfitPrice"];
 
-/** For readers, no such price is null, whichever side the position is on. */
+/** Replaces prices that stand for "none" by null. */
 export function priced(figures: Record<string, number | null>): Record<string, number | null> {
   for (const name of pricesOrNone) {
     const price = figures[name];
@@ -13,7 +13,7 @@ export function priced(figures: Record<string, number | null>): Record<string, n
   return figures;
 }
 
-/** Those that are known. */
+/** The facts that are known numbers. */
 export function numbers(facts: Facts): Record<string, number | null> {
   const figures: Record<string, number | null> = {};
   for (const [name, value] of Object.entries(facts.values))
@@ -21,7 +21,7 @@ export function numbers(facts: Facts): Record<string, number | null> {
   return figures;
 }
 
-/** The time at which the oldest of the state and the marks under these figures was seen. */
+/** The time at which the older of the state and the marks under these figures was read, ms. */
 export function seenMsOf({ seenMs }: Facts): number | null {
   const { traderState, markets } = seenMs;
   return traderState === undefined ? null : Math.min(traderState, markets ?? traderState);

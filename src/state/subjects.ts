@@ -1,6 +1,6 @@
 /**
- * The subjects that are watched now, each with its facts (what rules see) and its surroundings (a path in an expression
- * resolves to the subject or to the ancestor that owns it).
+ * The watched subjects, each with its facts (the values that rules see) and its surroundings (a path in an expression resolves
+ * to the subject or to the ancestor that owns it).
  */
 import type { Source } from "../domain/sources.ts";
 import { type Subject, subjectName } from "../domain/subject.ts";
@@ -9,19 +9,19 @@ import { type WindowPlan, WindowSet } from "./windows/windows.ts";
 
 export const noWindows: readonly Window[] = [];
 
-/** The state of the rules that judge a subject. Only the evaluation knows more of it: see `rulesOf`. */
+/** The state of the rules that judge a subject. Only the evaluation knows its content: see `rulesOf`. */
 export interface Evaluated {
-  /** Takes the rules off; what they had concluded is kept for those that come next. */
+  /** Removes the rules; their conclusions are kept for the next ones. */
   strip(): void;
 }
 
-/** Surroundings of a subject with the windows that `window` reads. */
+/** The surroundings of a subject, with the windows that `window` reads. */
 export interface NodeEnv extends Env {
   /** The windows of the rule that is being judged. */
   looked: readonly Window[];
 }
 
-/** The same function for all subjects: there are thousands. */
+/** One function shared by all subjects: there are thousands. */
 export function readWindow(this: NodeEnv, index: number): number | Unknown {
   return this.looked[index]?.read(this.nowMs) ?? Number.NaN;
 }
@@ -31,15 +31,15 @@ export class SubjectNode {
   readonly name: string;
   readonly facts: Facts;
   readonly env: NodeEnv;
-  /** Tells a position from the one of the same name before it: side and sequence (`long 318`). Empty for other subjects. */
+  /** Distinguishes a position from earlier ones of the same name: side and sequence (`long 318`). Empty for other subjects. */
   readonly incarnation: string;
-  /** Marks what was already so when watching began: true for subjects of the first answer after the start. */
+  /** True for subjects of the first answer after the start: they existed before the daemon watched. */
   readonly first: boolean;
-  /** A position's own past begins here, ms: what came before belongs to another one of its name. 0: not known. */
+  /** Start of the position's own history, ms: earlier samples belong to another position of its name. 0: not known. */
   bornMs = 0;
   /** The opening time of a position, ms; null: not known. */
   openedMs: number | null = null;
-  /** Null: no rules were attached to it yet. */
+  /** Null: no rules are attached. */
   evaluated: Evaluated | null = null;
   windows: WindowSet | null = null;
 
@@ -52,7 +52,7 @@ export class SubjectNode {
     this.first = first;
   }
 
-  /** Takes off the rules with their windows. */
+  /** Removes the rules and their windows. */
   strip(): void {
     this.evaluated?.strip();
     this.windows = null;
@@ -68,7 +68,7 @@ export function newFacts(): Facts {
   return { values: {}, seenMs: {} };
 }
 
-/** @param none the windows of a subject that has none yet */
+/** @param none the plan of a subject without windows */
 export function windowsOf(node: SubjectNode, none: WindowPlan): WindowSet {
   node.windows ??= new WindowSet(none);
   return node.windows;

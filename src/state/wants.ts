@@ -1,19 +1,19 @@
-/** The needs of rules and templates beyond what is read for everybody: what nobody looks at is not asked for. */
+/** Data that rules and templates need beyond what is read for every wallet. Data that none of them uses is not requested. */
 import type { NamedFact } from "../domain/template-data.ts";
 import { namedFields, type Read, type RuleSet, type WindowSpec } from "../rules/index.ts";
 
 export interface Needs {
-  /** Some rule looks at resting orders, or tells of them. */
+  /** A rule reads or shows resting orders. */
   readonly orders: boolean;
-  /** Some rule asks or tells how long orders have rested. */
+  /** A rule reads or shows the age of resting orders. */
   readonly orderAges: boolean;
-  /** Some rule reads the profit of wallets. */
+  /** A rule reads the profit of wallets. */
   readonly profit: boolean;
-  /** Some rule reads or tells the profit of today. */
+  /** A rule reads or shows the profit of today. */
   readonly midnight: boolean;
-  /** Longest period over which rules look back at events, ms; 0: not at all. */
+  /** Longest period over which rules look back at events, ms; 0: none does. */
   readonly lookBackMs: number;
-  /** Some rule reads or tells how far our equity is from the exchange's. */
+  /** A rule reads or shows the difference between perpwatch's equity and the exchange's. */
   readonly equityCheck: boolean;
 }
 
@@ -21,11 +21,11 @@ function eventsMs({ path, windowMs }: WindowSpec): number {
   return path.kind !== "event" ? 0 : windowMs === "today" ? 2 * 86_400_000 : windowMs;
 }
 
-/** @param named by templates of channels */
+/** @param named facts that templates of channels use */
 export function needsOf(ruleSet: RuleSet, named: readonly NamedFact[] = []): Needs {
   const rules = [...ruleSet.conditions, ...ruleSet.events];
   const shown = [...rules.flatMap((rule) => rule.shows), ...namedFields(named)];
-  // Templates of channels name no lists.
+  // Templates of channels use no lists.
   const read = [...rules.flatMap((rule) => rule.shows), ...ruleSet.values.flatMap((value) => value.reads)];
   return {
     orders: read.some(({ scope, field }) => scope === "trader" && field === "orders"),

@@ -1,18 +1,18 @@
 /**
- * The subjects that exist now and what lies around each: wallets, markets, trader accounts, positions, the exchange and
- * the daemon. Whoever looks up an ancestor, another market or the account that a row belongs to asks here.
+ * The existing subjects and their surroundings: wallets, markets, trader accounts, positions, the exchange and the daemon.
+ * Lookups of an ancestor, of another market or of the account of a row are made here.
  */
 import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/sources.ts";
 import type { AccountRef, Subject } from "../domain/subject.ts";
 import { type Env, type Facts, type Suppose, Unknown } from "../rules/index.ts";
 import { AccountAssessment } from "./accounts/account-assessment.ts";
-import type { AccountEntry, Parting } from "./accounts/account-entry.ts";
+import type { AccountEntry, Successor } from "./accounts/account-entry.ts";
 import { AccountOrders } from "./accounts/account-orders.ts";
 import { AccountStates } from "./accounts/account-states.ts";
-import { Accounts, type SubjectKeeper } from "./accounts/accounts.ts";
-import { GivenAccounts } from "./accounts/given-accounts.ts";
+import { Accounts, type SubjectCallbacks } from "./accounts/accounts.ts";
 import { Holders } from "./accounts/holders.ts";
+import { InjectedAccounts } from "./accounts/injected-accounts.ts";
 import { OrderPlacements } from "./accounts/order-placements.ts";
 import { Markets } from "./markets/markets.ts";
 import { type NodeEnv, newFacts, noWindows, readWindow, SubjectNode } from "./subjects.ts";
@@ -20,7 +20,7 @@ import { newWallet, rename, type WalletEntry } from "./wallets/wallets.ts";
 import type { WatchedWallet } from "./wallets/watched.ts";
 import type { Needs } from "./wants.ts";
 
-export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting) => void;
+export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Successor) => void;
 
 const cannotSuppose = new Unknown("absent", null, "nothing can be supposed here");
 
@@ -31,7 +31,7 @@ export class World {
   readonly placements = new OrderPlacements();
   readonly accounts: Accounts;
   readonly accountStates: AccountStates;
-  readonly givenAccounts: GivenAccounts;
+  readonly injectedAccounts: InjectedAccounts;
   readonly assessment: AccountAssessment;
   readonly holders: Holders;
   readonly exchange: SubjectNode;
@@ -39,7 +39,7 @@ export class World {
   readonly #listed = (): boolean => this.markets.configAtMs !== null && this.markets.pricesAtMs !== null;
   readonly #marketFacts = (symbol: string): Facts | undefined =>
     this.markets.entries.get(symbol.toUpperCase())?.facts;
-  /** Set by whoever can suppose something about accounts. */
+  /** Set by the component that computes hypothetical accounts. */
   supposing: Suppose | null = null;
   readonly #suppose: Suppose = {
     deposit: (env, condition) => this.supposing?.deposit(env, condition) ?? cannotSuppose,
@@ -49,14 +49,14 @@ export class World {
   #onNew: (node: SubjectNode) => void;
   #onGone: Gone;
 
-  /** @param needs what of it rules look at  @param onNew a trader account, a position, a market, a book or a pair appeared  @param onGone a trader account or a position went */
+  /** @param needs what rules read  @param onNew, onGone called when a node appears; when an account or a position disappears */
   constructor(needs: Pick<Needs, "orders" | "lookBackMs">, onNew: (node: SubjectNode) => void, onGone: Gone) {
     this.#onNew = onNew;
     this.#onGone = onGone;
     this.exchange = this.#own("exchange");
     this.daemon = this.#own("daemon");
     this.exchange.env.daemon = this.daemon.facts;
-    const keeper: SubjectKeeper = {
+    const keeper: SubjectCallbacks = {
       trader: (ref, first) => this.traderNode(ref, first),
       position: (account, symbol, incarnation, first) =>
         this.positionNode(account, symbol, incarnation, first),
@@ -69,13 +69,13 @@ export class World {
     this.accounts = new Accounts(keeper);
     const orders = new AccountOrders(this.markets, this.placements);
     this.accountStates = new AccountStates(this.accounts, this.markets, keeper, orders, needs.orders);
-    this.givenAccounts = new GivenAccounts(this.accounts, keeper);
+    this.injectedAccounts = new InjectedAccounts(this.accounts, keeper);
     this.assessment = new AccountAssessment(this.markets, this.accounts.index);
   }
 
   /**
-   * Serves another watch from here on: what is known stays, the rules that judged it are gone. Wallets that are no longer
-   * watched, or are watched as other ones, go with all that was known of them; the new ones are still to be added.
+   * Attaches the world to another watch after a reload: data are kept, and the rules that judged them are removed. Wallets that
+   * are no longer watched, or have other settings, are removed with their data; the new ones are to be added by the caller.
    */
   serve(
     wallets: readonly WatchedWallet[],
@@ -155,7 +155,7 @@ export class World {
     }
   }
 
-  /** The subjects whose series stand under an owner in history. */
+  /** The subjects whose series history stores under an owner. */
   *ownedBy(owner: string): Iterable<SubjectNode> {
     if (owner === "markets" || owner === "fundingRates") {
       for (const entry of this.markets.entries.values()) {
@@ -179,9 +179,9 @@ export class World {
     return node;
   }
 
-  /** Surroundings of a subject; the world's own facts are looked up late, since they are made first. */
+  /** The surroundings of a subject. The world's own facts are read on access, as they are created first. */
   #env(own: Partial<Pick<Env, "position" | "trader" | "wallet" | "market" | "book" | "pair">>): NodeEnv {
-    // All of them with the same properties in the same order: what reads one of them is fast as long as they are of one shape.
+    // All have the same properties in the same order: reads are fast only while all objects have one shape.
     return {
       nowMs: 0,
       position: own.position,
@@ -224,8 +224,8 @@ export class World {
   }
 
   /**
-   * The time at which the state of an event's account was seen, if it is from before the event, however old the marks are;
-   * null: it shows the event, or is not known. Slots tell where both have one: clocks differ, and answers are on their way.
+   * The time at which the state of an event's account was seen, ms, if that state is from before the event, whatever the age of
+   * the marks; null: it shows the event, or is not known. Compares slots where both have one, as clocks differ and answers arrive late.
    */
   figuresBefore(event: Event): number | null {
     const { wallet } = event;
@@ -240,13 +240,13 @@ export class World {
     return shown ? null : atMs;
   }
 
-  /** The subaccount that a row without one belongs to; null where it is unclear. */
+  /** The subaccount of a row that names none; null if it is ambiguous. */
   subaccountOf(event: Event): number | null {
     const [owner, ...others] = this.ownersOf(event);
     return owner === undefined || others.length > 0 ? null : Number(owner.slice(owner.indexOf(".") + 1));
   }
 
-  /** The accounts, as `0.1`, that an event without a subaccount may belong to: those that held its market then. */
+  /** The accounts, as `0.1`, that an event without a subaccount may belong to: those that held its market at that time. */
   ownersOf(event: Event): readonly string[] {
     const { wallet, pdaIndex, symbol } = event;
     if (wallet === null || symbol === null) return [];
@@ -260,8 +260,8 @@ export class World {
   }
 
   /**
-   * True if the exchange has said, after `sinceMs`, that the account, position or market which an event speaks of is not
-   * there; or the event names none. `source` is what would tell of it.
+   * True if the exchange has stated after `sinceMs` that the account, position or market of an event does not exist, or if the
+   * event names none. `source` is the one that would list it.
    */
   knownAbsent(event: Event, source: Source | null, sinceMs: number): boolean {
     const { wallet, symbol, slot } = event;
@@ -273,7 +273,7 @@ export class World {
     const entry = wallet === null ? undefined : this.wallets.get(wallet);
     if (wallet === null || !entry || (symbol === null && event.subaccount === null)) return true;
     const pdaIndex = event.pdaIndex ?? 0;
-    // A position is named by its market: an event without one has none.
+    // A position is identified by its market: an event without a market has no position.
     const { subaccount } = event;
     if (symbol === null && subaccount !== null && this.accounts.get({ wallet, pdaIndex, subaccount }))
       return true;
@@ -281,7 +281,7 @@ export class World {
     return readMs > sinceMs && this.accounts.slotOf(wallet, pdaIndex) >= slot;
   }
 
-  /** Adds a wallet, or moves one that stays behind those added before: they are in the order of the settings. */
+  /** Adds a wallet, or moves a kept one behind those added before: wallets are in the order of the settings. */
   addWallet(wallet: WatchedWallet): void {
     const known = this.wallets.get(wallet.name);
     if (known) {
@@ -316,7 +316,7 @@ export class World {
     return node;
   }
 
-  /** The sums over several wallets. */
+  /** The node of a sum over several wallets. */
   aggregateNode(
     subject: Subject & { readonly scope: "book" | "pair" },
     facts: Facts,
@@ -334,7 +334,7 @@ export class World {
   traderNode(ref: AccountRef, first: boolean): SubjectNode {
     const facts = newFacts();
     const { wallet: name, pdaIndex, subaccount } = ref;
-    // Written out here and below: what is spread takes twice the room, and it stays.
+    // Written out here and below: an object made by spreading takes twice the memory, and this one is kept.
     const subject: Subject = { scope: "trader", wallet: name, pdaIndex, subaccount };
     const wallet = this.wallets.get(name)?.node.facts;
     const env = this.#env({ trader: facts, ...(wallet ? { wallet } : {}) });
@@ -365,7 +365,7 @@ export class World {
     this.#onNew(node);
   }
 
-  /** The node whose series a path means: the subject, an ancestor of it, or a market by name. */
+  /** The node that owns the series of a path: the subject, an ancestor of it, or a market by name. */
   owner(node: SubjectNode, scope: string, symbol: string | null): SubjectNode | undefined {
     if (symbol !== null) return this.marketNode(symbol);
     if (node.subject.scope === scope) return node;
@@ -387,7 +387,7 @@ export class World {
   }
 }
 
-/** The same wallet read in the same way; labels and limits are its owner's. */
+/** True if both wallets are read in the same way. Labels and limits may differ. */
 function isSame(one: WatchedWallet, other: WatchedWallet): boolean {
   return (
     one.authority === other.authority &&

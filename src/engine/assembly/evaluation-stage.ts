@@ -77,13 +77,13 @@ function conditionsOf(of: Made, facts: Facts, windows: WindowPlan, later: Later)
       later().aggregates.explainedSince(node, ms, raisedMs) ??
       world.walletOf(node)?.profit.explainedSince(ms, raisedMs) ??
       null,
-    toldShare: (spec, node, atMs) => {
+    completeShare: (spec, node, atMs) => {
       const shareOf = (subject: Subject) => told.share(spec, subject, atMs, today.startMs);
       const members = later().aggregates.members(node);
       const shares = members.map((wallet) => shareOf({ scope: "wallet", wallet }));
       return members.length === 0 ? shareOf(node.subject) : Math.min(...shares.map((share) => share ?? 1));
     },
-    onSight: (instance, into) => {
+    onDataState: (instance, into) => {
       noData.note(instance, into);
       failing.condition(instance.rule, instance.node.name, instance.unknown, into);
     },
@@ -111,7 +111,7 @@ function eventRulesOf(of: Made, facts: Facts): EventRules {
       figuresBefore: (event) => world.figuresBefore(event),
       absent: (event, unknown, sinceMs) => world.knownAbsent(event, unknown.source, sinceMs),
       reloaded: before !== null,
-      onSight: (sight, into) => noData.note(sight, into),
+      onDataState: (judged, into) => noData.note(judged, into),
       onJudged: (rule, subject, unknown, into) => failing.event(rule, subject, unknown, into),
     },
     before?.eventRules,

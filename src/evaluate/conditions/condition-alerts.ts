@@ -1,4 +1,4 @@
-/** The alerts of conditions: raised, changed and ended as the clocks of their rules say, and kept up with their values. */
+/** The alerts of conditions: raised, changed and ended by the clocks of their rules, and updated with their values. */
 
 import type { AlertBook } from "../../alerts/alert-book.ts";
 import { firingSeverity, isBetter, isGone } from "../../alerts/lifecycle.ts";
@@ -19,26 +19,26 @@ import type { ConditionTexts } from "./condition-texts.ts";
 import type { Instance } from "./instance.ts";
 import { raisedByOld } from "./old-accounts.ts";
 
-/** The last text of a condition that is gone. */
+/** The last text of a condition that ended. */
 export interface Recovered {
   readonly text: AlertText;
-  /** Its text at a later time: null once it holds again, cannot be judged, or what it is about is gone. */
+  /** Its text at a later time; null: it holds again, cannot be judged, or its subject no longer exists. */
   readonly textAt: (nowMs: number) => AlertText | null;
-  /** It held because of a change of collateral that was paid in or out; null: it did not. */
+  /** The change of collateral that it held because of, if that was a flow; null: none. */
   readonly explained: ExplainedFlow | null;
 }
 
 export interface ConditionAlertOptions {
   readonly alerts: AlertBook;
   readonly wallet: (name: string) => WatchedWallet | undefined;
-  /** Ends an alert whose condition is gone, with the reason that the facts give ("recovered" unless they say otherwise). */
+  /** Ends an alert whose condition ended, with the reason that the facts give ("recovered" by default). */
   readonly onRecovered: (
     instance: Instance,
     live: LiveAlert,
     recovered: Recovered,
     builder: ChangesBuilder,
   ) => void;
-  /** Takes back the alert whose recovery was not told yet, for a condition that fires anew; null: there is none. */
+  /** Takes back an alert whose recovery was not reported yet, for a condition that fires again; null: none. */
   readonly takeBack: (instance: Instance, builder: ChangesBuilder) => LiveAlert | null;
 }
 
@@ -53,7 +53,7 @@ export class ConditionAlerts {
     this.#texts = texts;
   }
 
-  /** Notes that an alert is judged by data of a time, ms. */
+  /** Sets the time of the data that an alert was judged by, ms. */
   judged({ alert }: Instance, dataAtMs: number): void {
     if (alert !== null) this.#options.alerts.judged(alert, dataAtMs);
   }
@@ -121,7 +121,7 @@ export class ConditionAlerts {
     this.#options.onRecovered(instance, live, { text, textAt, explained }, builder);
   }
 
-  /** Has its alert told again where the value got markedly worse, or markedly another one. */
+  /** Sends an update of an alert if its value got markedly worse, or changed markedly. */
   refresh(instance: Instance, env: Env, judged: Judged, builder: ChangesBuilder): void {
     if (instance.alert === null || judged.kind === "unknown") return;
     const { severity, value } = judged;
@@ -139,7 +139,7 @@ export class ConditionAlerts {
     });
   }
 
-  /** Lets an alert speak for its instance while it stands. */
+  /** Links an alert with its instance while the alert is active. */
   follow(instance: Instance, alert: LiveAlert): void {
     alert.lasting = false;
     alert.isBetter = () =>
@@ -172,7 +172,7 @@ export class ConditionAlerts {
     });
   }
 
-  /** True if a value is worse than another at a level; null where no direction is known. */
+  /** True if a value is worse than another at a level; null if the direction is not known. */
   #isFurther({ rule, node: { env } }: Instance, severity: Severity, value: number, than: number) {
     const { value: judged } = env;
     const further = isFurther(rule, severity, env, value, than);
@@ -180,7 +180,7 @@ export class ConditionAlerts {
     return further;
   }
 
-  /** Labels that an alert has of its subject: those of its wallet, or the one that its book is of. */
+  /** The labels of an alert's subject: those of its wallet, or that of its book. */
   #labelsOf(subject: Subject): Readonly<Record<string, string>> {
     if (subject.scope === "book" && subject.label) return { [subject.label.name]: subject.label.value };
     return "wallet" in subject ? (this.#options.wallet(subject.wallet)?.labels ?? {}) : {};

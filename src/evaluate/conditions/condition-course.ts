@@ -1,4 +1,4 @@
-/** Turns what conditions conclude into the course of their clocks, their data states and their alerts. */
+/** Updates clocks, data states and alerts of conditions with the results of judgements. */
 
 import { step } from "../../alerts/lifecycle.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -17,9 +17,9 @@ import type { RuleStateRows } from "./rule-state-rows.ts";
 import { rulesOf } from "./subject-rules.ts";
 
 export interface CourseOptions {
-  /** Until when what holds at its first judgement was so when watching began, ms. */
+  /** Time until which a condition that holds at its first judgement counts as having held before the start, ms. */
   readonly firstLookUntilMs: number;
-  /** Returns true while the first answers are on their way: after a start, or after the reload that brought the rule. */
+  /** Returns true while the first answers are awaited: after a start, or after the reload that added the rule. */
   readonly starting: (rule: string, atMs: number) => boolean;
   /** True if its account has just lost its last position to a liquidation. */
   readonly emptied: (instance: Instance) => boolean;
@@ -27,9 +27,9 @@ export interface CourseOptions {
   readonly heldSlotOf: (node: SubjectNode) => number;
   /** See `Instance.heldEmptyMs`, likewise. */
   readonly heldEmptyMsOf: (node: SubjectNode) => number | null;
-  /** Told of each judgement that turned unknown or known again: blindness is gathered from these. */
-  readonly onSight: (instance: Instance, builder: ChangesBuilder) => void;
-  /** It holds, and does not fire before it has held for a while. */
+  /** Called for each judgement that became unknown or known: collects missing data. */
+  readonly onDataState: (instance: Instance, builder: ChangesBuilder) => void;
+  /** Called for a condition that holds, but has not held long enough to fire. */
   readonly onPending: (instance: Instance) => void;
 }
 
@@ -53,21 +53,21 @@ export class ConditionCourse {
   conclude(instance: Instance, env: Env, judged: Judged, builder: ChangesBuilder): void {
     if (judged.kind === "unknown") this.#keepLastSeen(instance, builder.atMs);
     const fresh = this.#withTexts(instance, env, judged);
-    const turned = noteSight(instance, fresh, builder);
+    const turned = noteDataState(instance, fresh, builder);
     const old = fresh.kind === "unknown" ? this.#parts.judgements.byOld(instance, env, judgeOld) : null;
     this.#advance(instance, env, old ?? fresh, old !== null, builder);
-    // Arrivals of what only texts name are no reason to judge.
+    // A source that only texts read is no reason to judge.
     if (fresh !== judged) this.#parts.schedule.set(instance, builder.atMs + driftMs);
     else if (fresh.kind === "unknown" && old === null) {
       const oldMs = this.#parts.judgements.awaitedOldMs(instance, builder.atMs);
       if (oldMs !== null) this.#parts.schedule.set(instance, oldMs);
     }
     env.oldAccounts = false;
-    // Last, since texts of other rules of the subject may be written by it.
-    if (turned && instance.rule.mode === "live") this.#options.onSight(instance, builder);
+    // Last, since it may render texts of other rules of the subject.
+    if (turned && instance.rule.mode === "live") this.#options.onDataState(instance, builder);
   }
 
-  /** Keeps the last text of an alert that can be judged no longer: windows look back from the present only. */
+  /** Keeps the last text of an alert that can no longer be judged: windows look back from the present only. */
   #keepLastSeen(instance: Instance, nowMs: number): void {
     const { alert, unknown, windows, staleMs } = instance;
     if (alert === null || unknown !== null || windows.length === 0) return;
@@ -98,9 +98,9 @@ export class ConditionCourse {
       const atTheStart = node.first && builder.atMs <= this.#options.firstLookUntilMs;
       instance.alreadySo ||= atTheStart && judged.severity !== null && idle;
     }
-    // It looks back to a time that was not watched: what holds once it can be judged came about meanwhile.
+    // The rule looks back to a time before the daemon ran: a condition that holds once it can be judged began in the meantime.
     if (!known && judged.unknown.unknown === "uncovered") instance.judged = true;
-    // Nothing holds and nothing did: no clock runs, whatever the time.
+    // Nothing holds now or before: no clock runs.
     if (idle && (!known || judged.severity === null)) {
       if (rulesOf(instance.node).plan[instance.index]?.restless !== false)
         this.#parts.schedule.next(instance, env, rule);
@@ -114,17 +114,16 @@ export class ConditionCourse {
       instance.doubted = doubt !== undefined && isUncertain(judged, judged.severity);
       instance.certain = instance.doubted ? doubt!.certain : null;
     }
-    // What a liquidation left nothing of cannot come back a moment later: nobody waits whether it does.
-    // Nor can what held because of a withdrawal that is explained now.
-    const goneNow = known && !old && judged.severity === null;
-    const explained = goneNow ? this.#parts.judgements.explained(instance, lastKnownMs, builder.atMs) : null;
+    // A condition that a liquidation or an explained withdrawal ended cannot return a moment later, so its alert ends at once.
+    const endedNow = known && !old && judged.severity === null;
+    const explained = endedNow ? this.#parts.judgements.explained(instance, lastKnownMs, builder.atMs) : null;
     const outlived =
       known &&
       !old &&
-      !goneNow &&
+      !endedNow &&
       this.#parts.judgements.explained(instance, lastKnownMs, builder.atMs) !== null;
     if (outlived) instance.outlivedMs = builder.atMs;
-    const over = explained !== null || (goneNow && this.#options.emptied(instance));
+    const over = explained !== null || (endedNow && this.#options.emptied(instance));
     const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain, certainBefore };
     const { state, transition } = step(
       before,
@@ -148,8 +147,8 @@ export class ConditionCourse {
       default: {
         if (transition === "pending") this.#options.onPending(instance);
         if (transition === "cleared") instance.alreadySo = false;
-        // On its way to a higher level it is told as that, not as a reminder a moment before.
-        // The daemon's own figures (how long a message waits) grow by themselves: their pace is the schedule's.
+        // An alert on its way to a higher level is changed to that level, without a reminder shortly before.
+        // The daemon's own figures (such as the wait of a message) grow continuously; the schedule sets the pace of reminders.
         const ofTheDaemon = node.subject.scope === "daemon";
         if (instance.alert && known && !ofTheDaemon && judged.severity === instance.alert.alert.severity) {
           this.#parts.alerts.refresh(instance, env, judged, builder);
@@ -163,7 +162,7 @@ export class ConditionCourse {
     this.#parts.schedule.next(instance, env, terms, instance.unknown === null || old);
   }
 
-  /** Waits with a new alert until the figures that its texts name were read, for some seconds after a start. */
+  /** Delays a new alert until the figures in its texts were read, for some seconds after a start. */
   #withTexts(instance: Instance, env: Env, judged: Judged): Judged {
     if (judged.kind === "unknown" || judged.severity === null || instance.alert !== null) return judged;
     if (!this.#options.starting(instance.rule.name, env.nowMs)) return judged;
@@ -174,8 +173,8 @@ export class ConditionCourse {
   }
 }
 
-/** @returns true if it turned unknown, known again, or unknown for another reason */
-function noteSight(instance: Instance, judged: Judged, builder: ChangesBuilder): boolean {
+/** @returns true if it became unknown, became known, or is unknown for another reason */
+function noteDataState(instance: Instance, judged: Judged, builder: ChangesBuilder): boolean {
   const unknown = judged.kind === "unknown" ? judged.unknown : null;
   const { unknown: before } = instance;
   if (unknown === null && before === null) return false;
@@ -190,12 +189,12 @@ function noteSight(instance: Instance, judged: Judged, builder: ChangesBuilder):
   return changed;
 }
 
-/** The end of the time for which the judgement before an unknown one counts: nothing where the process stood still. */
+/** The end of the time for which the judgement before an unknown one counts: none if the process was suspended. */
 function countsUntil({ staleMs }: Instance, nowMs: number): { readonly fromMs?: number } {
   return nowMs - staleMs > stoodStillMs ? {} : { fromMs: staleMs - 1 };
 }
 
-/** Some level is on its way into or out of firing: its clock has to survive a restart. */
+/** True if a level is about to fire or to end: its clock has to be stored over a restart. */
 function clocksRun(state: Instance["lifecycle"]): boolean {
   return state.levels.some((level) => (level.active ? !level.holds : level.holds));
 }

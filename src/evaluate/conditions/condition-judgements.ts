@@ -1,4 +1,4 @@
-/** Judgements of conditions: by the figures of now or of another moment, at both ends of a doubt, or by positions that are too old. */
+/** Judgements of conditions: at the present or an earlier time, at both ends of a profit range, or by positions that are too old. */
 
 import { type Lifecycle, withoutHeld } from "../../alerts/lifecycle.ts";
 import type { Severity } from "../../domain/alert.ts";
@@ -13,13 +13,13 @@ import { type judgeOld, oldFromMs } from "./old-accounts.ts";
 
 export interface JudgementOptions {
   readonly ruleSet: RuleSet;
-  /** Returns true if the figures of a subject are computed at the current marks, and not given as such. */
+  /** Returns true if the figures of a subject are computed at the current marks, and not injected. */
   readonly isMarked: (node: SubjectNode) => boolean;
-  /** Since when prices are read without a gap, ms. */
+  /** Time since which prices are read without a gap, ms. */
   readonly pricesSinceMs: () => number;
-  /** The doubt about the profit that a rule of this subject reads; null: there is none. */
+  /** The range of the profit that a rule of this subject reads; null: profit is known. */
   readonly doubtOf: (node: SubjectNode) => Doubt | null;
-  /** The change of collateral of this subject that was explained as paid in or out from this time on; null: there is none. */
+  /** The change of this subject's collateral that was explained as a flow after a time; null: none. */
   readonly explainedSince: (node: SubjectNode, ms: number, raisedMs: number) => ExplainedFlow | null;
 }
 
@@ -37,14 +37,14 @@ export class ConditionJudgements {
     return this.#ofProfit.has(rule) ? this.#options.doubtOf(node) : null;
   }
 
-  /** Judges by the figures in `env`. The caller leaves the doubt, once texts are written. */
+  /** Judges by the figures in `env`. The caller leaves the range after texts are rendered. */
   judge({ rule }: Instance, env: Env, current: Severity | null, doubt: Doubt | null): Judged {
     return doubt === null ? judge(rule, env, current) : judgeBothEnds(rule, env, current, doubt);
   }
 
   /**
-   * Judges at another moment, and uses the judgement while the figures are those that it was made by. Whoever asks may be amid
-   * a judgement of the same subject, whose figures stand again afterwards.
+   * Judges at another time, and calls `use` while the figures are those of the judgement. May be called during a judgement of the
+   * same subject, whose figures are restored afterwards.
    */
   look<T>(
     instance: Instance,
@@ -62,12 +62,12 @@ export class ConditionJudgements {
   }
 
   byOld(instance: Instance, env: Env, by: typeof judgeOld): Judgement | null {
-    // While a change of collateral is not explained, old positions say nothing certain.
+    // While a change of collateral is not explained, old positions give no certain result.
     if (this.doubtOf(instance) !== null || !this.#options.isMarked(instance.node)) return null;
     return by(instance, env, this.#options.pricesSinceMs());
   }
 
-  /** The moment, ms, from which old positions may be judged by: prices may have moved until then, and not after; null: none is to come. */
+  /** The time, ms, from which old positions may be used: prices may have moved before it, and not after; null: none is expected. */
   awaitedOldMs(instance: Instance, nowMs: number): number | null {
     const fromMs = oldFromMs(instance, this.#options.pricesSinceMs());
     if (fromMs === null || fromMs <= nowMs || !this.#options.isMarked(instance.node)) return null;
@@ -75,8 +75,8 @@ export class ConditionJudgements {
   }
 
   /**
-   * The clocks before a judgement. Time that levels held because of a change of collateral counts for nothing where that was
-   * explained as paid in or out while the rule could not be judged.
+   * The clocks before a judgement. Time for which levels held because of a change of collateral does not count if the change was
+   * explained as a flow while the rule could not be judged.
    */
   countedOf({ lifecycle, rule, node, doubted, certain }: Instance, lastKnownMs: number): Lifecycle {
     if (!lifecycle.blind || !doubted || !this.#ofProfit.has(rule)) return lifecycle;
@@ -85,17 +85,17 @@ export class ConditionJudgements {
     return withoutHeld(lifecycle, certain);
   }
 
-  /** The flow that an alert was raised by, where that is explained at this moment, or was while its rule could not be judged. */
+  /** The flow that raised an alert, if it is explained now, or was while its rule could not be judged. */
   explained(instance: Instance, lastKnownMs: number, atMs: number): ExplainedFlow | null {
     const { rule, node, alert, outlivedMs } = instance;
     if (alert === null || !this.#ofProfit.has(rule)) return null;
-    // After a start that is all that is known of the judgements before it.
+    // After a start this is all that is known of earlier judgements.
     const judgedMs = Number.isNaN(lastKnownMs) ? outlivedMs : lastKnownMs;
     return this.#options.explainedSince(node, Math.min(judgedMs + 1, atMs), alert.alert.firedAtMs);
   }
 }
 
-/** The figures by which an instance is judged at a time. */
+/** The figures that an instance is judged by at a time. */
 export function envOf(instance: Instance, nowMs: number): Env {
   const env = instance.node.env;
   env.nowMs = nowMs;

@@ -1,4 +1,4 @@
-/** The moments at which conditions are judged again though nothing arrives: their clocks, and the ages of what they read. */
+/** The times at which conditions are judged again without new data: when clocks end and when inputs become stale. */
 
 import { type LifecycleRule, nextDeadlineMs } from "../../alerts/lifecycle.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
@@ -6,7 +6,7 @@ import { type Env, freshUntilMs } from "../../rules/index.ts";
 import { type Instance, Timer } from "./instance.ts";
 import { rulesOf } from "./subject-rules.ts";
 
-/** Judging again at most this often for what drifts with time alone (`now`, window edges). */
+/** Minimum time between judgements of a rule whose result changes with time alone (`now`, window edges), ms. */
 export const driftMs = 1_000;
 
 export class ConditionSchedule {
@@ -18,7 +18,7 @@ export class ConditionSchedule {
     this.#onDue = onDue;
   }
 
-  /** No clock of it runs and nothing that it reads drifts: only that its data get stale can change anything. */
+  /** Marks an instance as quiet: no clock runs and no input changes with time, so only stale data can change its result. */
   rest(instance: Instance, env: Env): void {
     const { rule, node, index } = instance;
     const { windows } = node;
@@ -26,26 +26,26 @@ export class ConditionSchedule {
     const known = instance.unknown === null;
     const staleMs = known ? staleFromMs(env) : Number.POSITIVE_INFINITY;
     this.stop(instance);
-    // What is known while something behind it is stale has another moment than that of its inputs.
+    // If the result is known although an input is stale, its time limit is not that of its inputs.
     if (known && freshUntilMs(rule.inputs, env) >= env.nowMs) {
       rules.quiet.set(index, true);
-      // Those that were quiet before hold until another moment than this one does.
+      // Rules that were quiet before have another time limit than this one.
       if (windows !== null) windows.heldUntilMs = Number.NEGATIVE_INFINITY;
-      // It makes another timer when it is roused: this one would stand in the heap for as long as its clock might have run.
+      // A new timer is created when it is judged again: this one would stay in the heap until the end of its clock.
       if (rules.rest(instance) && instance.timer !== null) this.#deadlines.drop(instance.timer);
     } else instance.staleMs = staleMs;
     rules.staleness.noted(staleMs);
   }
 
   /**
-   * @param terms of the rule, as the last judgement has them
-   * @param known it was judged, by whatever is behind it
+   * @param terms clocks of the rule at the last judgement
+   * @param known true if it was judged, by any inputs
    */
   next(instance: Instance, env: Env, terms: LifecycleRule, known = instance.unknown === null): void {
     const { rule } = instance;
     let dueMs = nextDeadlineMs(instance.lifecycle, terms) ?? Number.POSITIVE_INFINITY;
     const staleMs = known ? staleFromMs(env) : Number.POSITIVE_INFINITY;
-    // What time moves is unknown until something arrives, but for what nothing is behind that could.
+    // An unknown result changes only with new data, unless the rule has no inputs.
     if (rule.readsNow && (instance.unknown === null || rule.inputs.length === 0))
       dueMs = Math.min(dueMs, env.nowMs + driftMs);
     for (let i = 0; i < instance.windows.length; i++) {
@@ -71,7 +71,7 @@ export class ConditionSchedule {
   }
 }
 
-/** One past the last moment at which all that counts now still does. */
+/** Returns the time of the last moment for which the result is valid, plus 1 ms. */
 function staleFromMs({ freshUntilMs, nowMs }: Env): number {
   return Math.max((freshUntilMs ?? Number.POSITIVE_INFINITY) + 1, nowMs + 1);
 }

@@ -1,4 +1,4 @@
-/** The texts of conditions: of what holds, of what is gone, and of the last moment at which one could be judged. */
+/** The texts of conditions: of those that hold, of those that ended, and of the last time at which one could be judged. */
 
 import { firingSeverity } from "../../alerts/lifecycle.ts";
 import type { AlertText } from "../../alerts/live-alert.ts";
@@ -17,13 +17,13 @@ import { rulesOf } from "./subject-rules.ts";
 export interface TextOptions {
   /** IANA name, for times in texts. */
   readonly timezone: string;
-  /** Returns true if the figures of a subject are computed at the current marks, and not given as such. */
+  /** Returns true if the figures of a subject are computed at the current marks, and not injected. */
   readonly isMarked: (node: SubjectNode) => boolean;
   readonly builder: () => ChangesBuilder;
-  /** The facts of a judgement that channel templates name. */
+  /** The facts of a judgement that channel templates use. */
   readonly facts: (env: Env) => TemplateFacts | undefined;
-  /** The share of a window over events whose time is told, 0–1; null where nobody can say. */
-  readonly toldShare: (spec: WindowSpec, node: SubjectNode, nowMs: number) => number | null;
+  /** The share of a window over events for which the history is complete, 0–1; null: not tracked. */
+  readonly completeShare: (spec: WindowSpec, node: SubjectNode, nowMs: number) => number | null;
 }
 
 export class ConditionTexts {
@@ -38,13 +38,13 @@ export class ConditionTexts {
   of({ rule, node, windows, lifecycle }: Instance, env: Env, judged: Judged): AlertText {
     const { nowMs } = env;
     const { oldAccounts = false } = env;
-    // A text of an earlier moment would state the age of then.
+    // A text for an earlier time would state an age as of then.
     const isPresent = nowMs >= this.#options.builder().atMs;
     if (!oldAccounts && isPresent && this.#options.isMarked(node))
       env.oldAccounts = showsOldPositions(rule, env);
     const shareOf = (spec: WindowSpec, index: number): number =>
       (spec.path.kind === "event"
-        ? this.#options.toldShare(spec, node, nowMs)
+        ? this.#options.completeShare(spec, node, nowMs)
         : windows[index]?.coverage(nowMs)) ?? 1;
     const summaryOf = (): string => rule.summary.render(env);
     const descriptionOf = (): string => rule.description?.render(env) ?? "";
@@ -52,7 +52,7 @@ export class ConditionTexts {
     const open = doubt && unexplainedText(doubt);
     const uncertain = isUncertain(judged, firingSeverity(lifecycle.levels));
     const [summary, description] = [summaryOf(), descriptionOf()];
-    // Where neither the judgement nor the text depends on it, nothing says of which end its figures are.
+    // If neither the judgement nor the text depends on the range, no note about its ends is needed.
     if (doubt === null) judged.doubt?.leave();
     const text: AlertText = {
       summary: summary + (doubt ? ` (${uncertain ? open : endText(doubt)})` : ""),
@@ -62,12 +62,12 @@ export class ConditionTexts {
       details: [...detailsOf(node.subject.scope, env, rule.staleAfterMs), ...coverOf(rule.windows, shareOf)],
       facts: this.#options.facts(env),
     };
-    const told = env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;
+    const shown = env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;
     env.oldAccounts = oldAccounts;
-    return told;
+    return shown;
   }
 
-  /** @param otherwise the judgement to use where there is none by figures that are fresh */
+  /** @param otherwise the judgement to use if there is none by fresh figures */
   at(
     instance: Instance,
     nowMs: number,
@@ -81,8 +81,8 @@ export class ConditionTexts {
   }
 
   /**
-   * The text of an alert by the newest figures with which its rule could be judged; null where there are none. For the end
-   * of a position, whose facts are still those of its last sight, and for what went stale.
+   * The text of an alert by the newest figures with which its rule could be judged; null: there are none. Used when a position
+   * closed, whose facts are still those of its last reading, and when data became stale.
    */
   last(instance: Instance, nowMs: number): AlertText | null {
     // Windows look back from the present only.
@@ -93,10 +93,10 @@ export class ConditionTexts {
       const text = this.at(instance, atMs, current, (env) =>
         atMs === nowMs ? this.#judgements.byOld(instance, env, judgeOld) : null,
       );
-      // A level may be known to stand by what is not too old while the figure that the text is about is.
+      // The level can be known by fresh inputs while the figure in the text is too old.
       if (text === null || (text.value === null && instance.rule.value !== null)) continue;
       const { env } = instance.node;
-      // The marks moved on since it could be judged, and the figures with them.
+      // Marks, and the figures that depend on them, changed after the last judgement.
       return !text.statesAge && atMs < nowMs && restsOnOldPositions(instance.rule, env)
         ? labelled(text, env, this.#options.timezone, nowMs)
         : text;
@@ -104,8 +104,8 @@ export class ConditionTexts {
     return null;
   }
 
-  /** The present text of a rule that does not hold of a subject; null: it holds, or cannot be judged, or not of this subject. */
-  ifGone(node: SubjectNode, rule: string, nowMs: number): AlertText | null {
+  /** The present text of a rule that does not hold for a subject; null: it holds, cannot be judged, or does not apply. */
+  ifEnded(node: SubjectNode, rule: string, nowMs: number): AlertText | null {
     const instance = rulesOf(node).named(rule);
     return instance === null ? null : this.recovered(instance, nowMs);
   }
@@ -113,7 +113,7 @@ export class ConditionTexts {
   recovered(instance: Instance, nowMs: number): AlertText | null {
     const { node, index } = instance;
     const rules = rulesOf(node);
-    // A reload may have put another rule in its place.
+    // A reload may have replaced the rule.
     if (rules.plan[index]?.rule.fingerprint !== instance.rule.fingerprint) return null;
     const now = rules.instance(index);
     if (now.alert !== null) return null;
@@ -122,7 +122,7 @@ export class ConditionTexts {
     );
   }
 
-  /** True if a rule of a subject, which has no alert of it, cannot be judged. */
+  /** True if a rule cannot be judged for a subject and has no alert for it. */
   isUnread(node: SubjectNode, rule: string, nowMs: number): boolean {
     const instance = rulesOf(node).named(rule);
     if (instance === null) return false;

@@ -1,6 +1,6 @@
 /**
- * Judges conditions: attaches the rules to the subjects that they select, asks them whenever something that they read
- * arrived or time alone can change the outcome, and turns what they conclude into the life of an alert.
+ * Judges conditions: attaches rules to the subjects that they select, judges them whenever an input arrives or time alone can
+ * change the result, and updates clocks and alerts with the result.
  */
 
 import type { AlertText, LiveAlert } from "../../alerts/live-alert.ts";
@@ -33,7 +33,7 @@ export interface ConditionsOptions
     ConditionAlertOptions,
     CourseOptions {
   readonly deadlines: Deadlines;
-  /** Ends the alert of a position that is not the one of this name which stands now. */
+  /** Ends the alert of a position if another position now has its name. */
   readonly onReplaced: (
     instance: Instance,
     live: LiveAlert,
@@ -48,7 +48,7 @@ export class Conditions {
   readonly texts: ConditionTexts;
   readonly #byScope = new Map<Scope, readonly ConditionRule[]>();
   readonly #plans: Plans;
-  /** Counts judgings of subjects; see `Look`. */
+  /** Counts judgements of subjects; see `Look`. */
   #turn = 0;
   readonly #judging: Judging<SubjectRules>;
   readonly #views: RuleViews;
@@ -83,7 +83,7 @@ export class Conditions {
     this.#alerts = alerts;
   }
 
-  /** Gives a subject the rules that select it. */
+  /** Attaches the rules that select a subject. */
   attach(node: SubjectNode, builder: ChangesBuilder): void {
     this.#views.prepare(node);
     const own = rulesOf(node);
@@ -96,7 +96,7 @@ export class Conditions {
     for (const instance of own.instances) {
       this.#claim(instance, builder);
       if (own.former && this.#goOn(instance, own.former, builder)) continue;
-      // Judged once even when nothing of what it reads ever arrives: then it is blind, and somebody has to say so.
+      // Judged once even if none of its inputs ever arrives, so that the missing data are reported.
       this.#schedule.set(instance, own.former ? builder.atMs : builder.atMs + driftMs);
     }
     if (own.former === null) return;
@@ -105,10 +105,10 @@ export class Conditions {
     own.staleness.noted(this.#firstStaleMs(own));
   }
 
-  /** After a reload: a rule whose condition is as it was goes on with its clocks and its data state. */
+  /** After a reload: a rule with an unchanged condition keeps its clocks and its data state. */
   #goOn(instance: Instance, { plan, instances, quiet }: Former, builder: ChangesBuilder): boolean {
     const { rule } = instance;
-    // Nearly always the rules are the same.
+    // The rules are nearly always the same.
     const index =
       plan[instance.index]?.rule.name === rule.name
         ? instance.index
@@ -118,8 +118,8 @@ export class Conditions {
     const before = instances.find((one) => one.index === index);
     if (before === undefined) instance.judged = quiet.has(index);
     else instance.goOn(before);
-    if (instance.unknown !== null && rule.mode === "live") this.#options.onSight(instance, builder);
-    // With other times or ages it may say something else at once.
+    if (instance.unknown !== null && rule.mode === "live") this.#options.onDataState(instance, builder);
+    // With other durations or ages the result may change at once.
     if (!isSameJudging(was, rule)) return false;
     if (quiet.has(index)) rulesOf(instance.node).quiet.set(instance.index, true);
     else if (before?.timer && Number.isFinite(before.timer.dueMs))
@@ -157,7 +157,7 @@ export class Conditions {
   }
 
   /**
-   * Takes the rules off a subject that is gone. `end` ends each alert that it had raised; the rows of those stay in
+   * Removes the rules of a subject that no longer exists. `end` ends each alert that they had raised; the rows of those stay in
    * history until `released` is called for them, so that a restart in between ends them too.
    */
   detach(
@@ -170,7 +170,7 @@ export class Conditions {
       this.#schedule.stop(instance);
       if (instance.unknown) {
         instance.unknown = null;
-        if (instance.rule.mode === "live") this.#options.onSight(instance, builder);
+        if (instance.rule.mode === "live") this.#options.onDataState(instance, builder);
       }
       const row = { rule: instance.rule.name, subject: node.name };
       if (instance.alert) {
@@ -184,7 +184,7 @@ export class Conditions {
     own.plan = noPlan;
   }
 
-  /** Judges what a subject's rules make of an arrival from `source`, or from all of these at once. */
+  /** Judges the rules of a subject that read `source`, or any of these sources. */
   judgeNode(node: SubjectNode, source: Source | readonly Source[] | null, builder: ChangesBuilder): void {
     const own = rulesOf(node);
     if (own.plan.length === 0) return;
@@ -230,7 +230,7 @@ export class Conditions {
     return firstMs;
   }
 
-  /** Judges by those rules of a subject that rest on something stale by now. */
+  /** Judges those rules of a subject that have a stale input. */
   #judgeStale(own: SubjectRules, nowMs: number): void {
     const builder = this.#options.builder();
     for (let i = 0; i < own.plan.length; i++) {
@@ -242,7 +242,7 @@ export class Conditions {
     }
   }
 
-  /** Notes until when its windows hold, where all that was quiet because of them was looked at just now. */
+  /** Notes the time until which its windows stay the same, if all rules that are quiet because of them were just checked. */
   #noteHeld({ views, plan, quiet, node }: SubjectRules, asked: number, atMs: number): void {
     const { windows } = node;
     if (windows === null) return;
@@ -266,7 +266,7 @@ export class Conditions {
     doubt?.leave();
   }
 
-  /** True while a condition, as it was last judged, is on its way to firing. @param as of `judgedAs` */
+  /** True if a condition is pending: it holds and has not held long enough to fire. @param as see `judgedAs` */
   isPending(node: SubjectNode, rule: string, as: string): boolean {
     const instance = rulesOf(node).named(rule);
     if (instance === null) return false;

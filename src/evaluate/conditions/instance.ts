@@ -1,6 +1,6 @@
 /**
- * One rule judging one subject: its clocks, its windows, and the alert that it raised. There would be a hundred thousand of them
- * where thousands of wallets are watched, nearly all of them quiet: of those there is nothing to tell, and none is kept.
+ * One rule that judges one subject: its clocks, its windows, and its alert. With thousands of wallets there would be a hundred
+ * thousand instances, nearly all of them quiet; no instance is kept for a quiet rule.
  */
 
 import { type Lifecycle, newLifecycle } from "../../alerts/lifecycle.ts";
@@ -19,13 +19,13 @@ export class Instance {
   readonly windows: readonly Window[];
   /** Its index among the instances of its subject. */
   readonly index: number;
-  /** Judged since the start of the daemon: a condition that holds at the first known judgement was "already so". */
+  /** True if judged since the start: a condition that holds at the first known judgement may have held before the start. */
   judged = false;
-  /** The timer of the next moment at which time alone can change it; null while it cannot. */
+  /** The timer of the next time at which time alone can change the result; null: there is none. */
   timer: Timer | null = null;
-  /** Orders two deadlines of one moment; see `Due`. It outlives timers. */
+  /** Orders two deadlines of the same time; see `Due`. Kept when timers are replaced. */
   order: number | undefined = undefined;
-  /** Its state while it is not quiet; null: as it is in the beginning. */
+  /** Its state while it is not quiet; null: the initial state. */
   #course: Course | null = null;
 
   constructor(rule: ConditionRule, node: SubjectNode, windows: readonly Window[], index: number) {
@@ -35,7 +35,7 @@ export class Instance {
     this.index = index;
   }
 
-  /** Goes on where another instance of the same condition was. */
+  /** Continues with the state of another instance of the same condition. */
   goOn(before: Instance): void {
     this.judged = before.judged;
     this.order = before.order;
@@ -65,7 +65,7 @@ export class Instance {
     if (alreadySo || this.#course !== null) this.#own().alreadySo = alreadySo;
   }
 
-  /** The time of its last possible judgement, ms; NaN: not since the start. Not kept while it is quiet. */
+  /** The time of its last known judgement, ms; NaN: none since the start. Not kept while it is quiet. */
   get knownAtMs(): number {
     return this.#course?.knownAtMs ?? Number.NaN;
   }
@@ -73,7 +73,7 @@ export class Instance {
     this.#own().knownAtMs = atMs;
   }
 
-  /** The time at which its alert was last judged to hold though a flow was explained just then, ms; -∞: never. */
+  /** The time at which its alert last held although a flow had just been explained, ms; -∞: never. */
   get outlivedMs(): number {
     return this.#course?.outlivedMs ?? Number.NEGATIVE_INFINITY;
   }
@@ -101,8 +101,8 @@ export class Instance {
   }
 
   /**
-   * The condition last held while its account had no position: the time at which one of it had shrunk last, ms; null: it had one.
-   * Not kept while it is quiet.
+   * If the condition last held while its account had no position: the time at which one of its positions last shrank, ms; null: it
+   * had a position. Not kept while it is quiet.
    */
   get heldEmptyMs(): number | null {
     return this.#course?.heldEmptyMs ?? null;
@@ -111,7 +111,7 @@ export class Instance {
     this.#own().heldEmptyMs = atMs;
   }
 
-  /** The last known judgement had levels that a change of collateral held that was not explained. Not kept while it is quiet. */
+  /** True if levels of the last known judgement held because of an unexplained change of collateral. Not kept while it is quiet. */
   get doubted(): boolean {
     return this.#course?.doubted ?? false;
   }
@@ -119,7 +119,7 @@ export class Instance {
     if (doubted || this.#course !== null) this.#own().doubted = doubted;
   }
 
-  /** The level that held in any case by the last known judgement that was doubted. */
+  /** The level that held at both ends at the last known judgement with a profit range. */
   get certain(): Severity | null {
     return this.#course?.certain ?? null;
   }
@@ -127,7 +127,7 @@ export class Instance {
     if (certain !== null || this.#course !== null) this.#own().certain = certain;
   }
 
-  /** The reason why the last judgement was unknown; null while it is known. */
+  /** The reason why the last judgement was unknown; null: it was known. */
   get unknown(): Unknown | null {
     return this.#course?.unknown ?? null;
   }
@@ -135,7 +135,7 @@ export class Instance {
     if (unknown !== null || this.#course !== null) this.#own().unknown = unknown;
   }
 
-  /** Since when it cannot be judged, ms; means nothing while it can. */
+  /** Time since which it cannot be judged, ms; without meaning while it can. */
   get unknownSinceMs(): number {
     return this.#course?.unknownSinceMs ?? 0;
   }
@@ -143,7 +143,7 @@ export class Instance {
     this.#own().unknownSinceMs = sinceMs;
   }
 
-  /** A row of it stands in history. */
+  /** True if it has a row in history. */
   get stored(): boolean {
     return this.#course?.stored ?? false;
   }
@@ -151,7 +151,7 @@ export class Instance {
     if (stored || this.#course !== null) this.#own().stored = stored;
   }
 
-  /** The time at which its last inputs become stale, ms; +∞ when that cannot change anything. Not kept while it is quiet. */
+  /** The time at which its last inputs become stale, ms; +∞: no effect on the result. Not kept while it is quiet. */
   get staleMs(): number {
     return this.#course?.staleMs ?? Number.POSITIVE_INFINITY;
   }
@@ -160,8 +160,7 @@ export class Instance {
   }
 
   /**
-   * For one that is known, of which nothing holds and no clock runs: true if anything of what came before means something
-   * still.
+   * For a known instance of which nothing holds and no clock runs: true if any earlier state still matters.
    */
   get isMarked(): boolean {
     const course = this.#course;
@@ -180,7 +179,7 @@ class Course {
   lifecycle: Lifecycle;
   alert: LiveAlert | null = null;
   alreadySo = false;
-  // Always doubles: they are written with each judgement, and what may be null, too, would be made anew each time.
+  // Always doubles: they are written at each judgement, and a nullable field would allocate a new number each time.
   knownAtMs = Number.NaN;
   staleMs = Number.POSITIVE_INFINITY;
   outlivedMs = Number.NEGATIVE_INFINITY;
@@ -198,7 +197,7 @@ class Course {
   }
 }
 
-/** A moment at which an instance is to be judged although nothing arrives. */
+/** A time at which an instance is to be judged without new data. */
 export class Timer implements Due {
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
@@ -226,8 +225,8 @@ export class Timer implements Due {
 const begun = new WeakMap<ConditionRule, Lifecycle>();
 
 /**
- * The clocks of a rule with which nothing holds: the same for all of its subjects, since time is counted only between two
- * judgements that agree that something does.
+ * The initial clocks of a rule. Shared by all of its subjects, since time counts only between two judgements at which a level
+ * holds.
  */
 function begunOf(rule: ConditionRule): Lifecycle {
   const known = begun.get(rule);
@@ -237,7 +236,7 @@ function begunOf(rule: ConditionRule): Lifecycle {
   return made;
 }
 
-/** The identity of a condition: another rule of its name, another mode or another position of its subject has another one. */
+/** The identity of a condition: another rule of its name, another mode, or another position of its subject has another one. */
 export function judgedAs({ rule, node }: Pick<Instance, "rule" | "node">): string {
   return `${rule.mode} ${rule.fingerprint} ${node.incarnation}`;
 }

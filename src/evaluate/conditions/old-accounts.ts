@@ -1,8 +1,8 @@
 /**
- * Judgements by positions that are too old, where prices are newer: the last known positions at the current marks. They
- * fire and raise alerts and never lower or end one; their texts state the age of the positions. It goes on until the
- * account is read again: time that a condition held by them counts until then, and not for what the new reading says. Nothing
- * of it outlives a restart, which knows no positions before it has read them.
+ * Judgements by positions that are too old, if prices are newer: the last known positions at the current marks. They fire and
+ * raise alerts, and never lower or end one; their texts state the age of the positions. This ends when the account is read again:
+ * time for which a condition held counts until then, and not for the result of the new reading. Nothing of it is stored over a
+ * restart, after which positions are unknown until they are read.
  */
 
 import type { AlertText } from "../../alerts/live-alert.ts";
@@ -15,18 +15,18 @@ import { type ConditionRule, type Env, type Judgement, judge } from "../../rules
 import type { Instance } from "./instance.ts";
 
 /**
- * After an outage or a pause of the process accounts are read at once, as prices are: what they hold is not judged by old
- * readings before that.
+ * Time after an outage or a suspension of the process during which old positions are not used, ms: accounts are read at once, as
+ * prices are.
  */
 const patienceMs = 5_000;
 
-/** Positions and marks that were read within this are of one time, ms. */
+/** Positions and marks that were read within this time of each other count as simultaneous, ms. */
 const markedlyMs = 10_000;
 
 const scopes: ReadonlySet<Scope> = new Set(["position", "trader", "wallet"]);
 const oldSources: ReadonlySet<Source | null> = new Set<Source>(["traderState", "traderView"]);
 
-/** The moment from which an instance is judged by the last known positions, ms; null: it is not. */
+/** The time from which an instance is judged by the last known positions, ms; null: it is not. */
 export function oldFromMs({ rule, unknown, unknownSinceMs }: Instance, pricesSinceMs: number): number | null {
   if (unknown?.unknown !== "stale" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;
   return Math.max(unknownSinceMs, pricesSinceMs) + patienceMs;
@@ -34,8 +34,8 @@ export function oldFromMs({ rule, unknown, unknownSinceMs }: Instance, pricesSin
 
 /**
  * Judges by the last known positions, and leaves `env` so that texts are rendered from them.
- * @param pricesSinceMs since when prices are read without a gap
- * @returns the level that holds; null: none does, or something else is missing, too
+ * @param pricesSinceMs time since which prices are read without a gap
+ * @returns the level that holds; null: none, or another input is missing as well
  */
 export function judgeOld(
   instance: Instance,
@@ -52,7 +52,7 @@ export function judgeOld(
   return null;
 }
 
-/** The same, where an alert can speak of it: it is at least the level that is active. */
+/** The level to raise an alert to: as `judgeOld`, but at least the active level. */
 export function raisedByOld(
   instance: Instance,
   env: Env,
@@ -71,7 +71,7 @@ function readsMarks({ scope, inputs }: ConditionRule): boolean {
   return scopes.has(scope) && inputs.some(({ sources }) => sources.includes("markets"));
 }
 
-/** True if figures of a rule rest on marks that were read markedly later than the positions. */
+/** True if figures of a rule depend on marks that were read much later than the positions. */
 export function restsOnOldPositions(rule: ConditionRule, env: Env): boolean {
   if (!readsMarks(rule)) return false;
   const { traderState, markets } = (env.position ?? env.trader ?? env.wallet)?.seenMs ?? {};
@@ -79,7 +79,7 @@ export function restsOnOldPositions(rule: ConditionRule, env: Env): boolean {
   return markets - traderState > markedlyMs;
 }
 
-/** True if texts of a rule name figures of positions that are too old, and nothing else of these figures is. */
+/** True if texts of a rule contain figures of positions that are too old, while the other inputs of these figures are fresh. */
 export function showsOldPositions({ shows, staleAfterMs }: ConditionRule, env: Env): boolean {
   return shows.some(({ scope, symbol, sources, field }) => {
     const facts = symbol === null ? env[scope] : undefined;
@@ -94,7 +94,7 @@ export function showsOldPositions({ shows, staleAfterMs }: ConditionRule, env: E
   });
 }
 
-/** A text that was rendered from old positions, with their age at a time. */
+/** A text that was rendered from old positions, with a note of their age at a time. */
 export function labelled(text: AlertText, env: Env, timezone: string, nowMs = env.nowMs): AlertText {
   const readMs = (env.position ?? env.trader ?? env.wallet)?.seenMs.traderState ?? text.dataAtMs;
   const age = `positions as of ${timeText(readMs, nowMs, timezone)}, ${formatDurationMs(nowMs - readMs)} old`;

@@ -1,7 +1,7 @@
 /**
- * Judges the rules of a subject where nothing holds and nothing did, which is nearly always: subjects with the same rules
- * share one plan, rules that rest on the same answers share one look at their ages, and of a rule that is quiet nothing of
- * its own is touched. What it costs to watch thousands of accounts is memory that has to be fetched, more than arithmetic.
+ * Judges the quiet rules of a subject, which nearly all rules are. Subjects with the same rules share one plan, rules with the same
+ * sources share one check of their ages, and no state of a quiet rule is read. With thousands of accounts the cost is memory
+ * access more than arithmetic.
  */
 import type { Scope } from "../../domain/subject.ts";
 import {
@@ -13,7 +13,7 @@ import {
   type WindowSpec,
 } from "../../rules/index.ts";
 
-/** Until when the answers are fresh that several rules rest on; asked once a judging. */
+/** The time until which the answers that several rules read are fresh; computed once per judgement of a subject. */
 class Look {
   readonly #inputs: readonly Input[];
   #turn = -1;
@@ -23,7 +23,7 @@ class Look {
     this.#inputs = inputs;
   }
 
-  /** @param turn the same one as long as one subject is judged and nothing arrives */
+  /** @param turn stays the same while one subject is judged and no data arrive */
   untilMs(env: Env, turn: number): number {
     if (turn !== this.#turn) {
       this.#untilMs = freshUntilMs(this.#inputs, env);
@@ -36,21 +36,21 @@ class Look {
 export interface Planned {
   readonly rule: ConditionRule;
   readonly look: Look;
-  /** Sources whose arrival is a reason to judge, a bit each. */
+  /** Sources whose arrival makes a judgement necessary, as a bit mask. */
   readonly sources: number;
-  /** Time alone moves it, or events fall out of its windows: it is never quiet. */
+  /** The result changes with time alone, or events leave its windows: it is never quiet. */
   readonly restless: boolean;
   readonly looksBack: boolean;
-  /** It looks at nothing but windows of its own subject: as long as those hold, so does what it says. */
+  /** It reads only windows of its own subject: while those stay the same, so does its result. */
   readonly looksBackOnly: boolean;
 }
 
-/** The rules of a subject, in their order. */
+/** The rules of a subject, in order. */
 export type Plan = readonly Planned[];
 
 export const noPlan: Plan = [];
 
-/** @returns whether a rule that was quiet goes on so; otherwise it has to be judged */
+/** @returns true if a quiet rule stays quiet; otherwise it has to be judged */
 export function staysQuiet({ rule, look }: Planned, env: Env, turn: number): boolean {
   if (look.untilMs(env, turn) < env.nowMs) return false;
   env.allFresh = true;
@@ -59,7 +59,7 @@ export function staysQuiet({ rule, look }: Planned, env: Env, turn: number): boo
   return quiet;
 }
 
-/** Makes plans; what is the same is one. */
+/** Creates plans; equal plans are shared. */
 export class Plans {
   readonly #planned = new Map<ConditionRule, Planned>();
   readonly #places = new Map<ConditionRule, number>();
@@ -100,13 +100,13 @@ const isOf =
   ({ path }: WindowSpec): boolean =>
     path.kind === "field" && path.scope === scope && path.symbol === null;
 
-/** As many bits as fit a small integer. */
+/** Number of bits that fit a small integer in V8. */
 const bitsOfWord = 30;
 
-/** The quiet rules of a subject: known, nothing holds, and no clock runs. By their place in the plan. */
+/** The quiet rules of a subject, by index in the plan: known, nothing holds, and no clock runs. */
 export class Quiet {
   #first = 0;
-  /** The words beyond the first, where there are more rules than bits. */
+  /** The words after the first, if there are more rules than bits. */
   #others: number[] | null = null;
 
   has(index: number): boolean {

@@ -1,6 +1,6 @@
 /**
- * A window over a figure that moves between its samples, read as if the figure's present value were its newest sample: profit
- * is known with each price, and sampled with each answer. A figure that is not known now makes the reading unknown.
+ * A window over a figure that changes between its samples, with the present value as its newest sample: profit is known at each
+ * price, and sampled at each answer. If the present value is unknown, so is the result.
  */
 import { type BucketStats, type Facts, Unknown, type Window } from "../../rules/index.ts";
 

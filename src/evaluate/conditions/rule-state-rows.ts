@@ -1,4 +1,4 @@
-/** The states of conditions in history: those found at the start, until a subject claims them, and those that are written since. */
+/** The states of conditions in history: those read at the start, until a subject takes them, and those written since. */
 
 import { freshLevels } from "../../alerts/lifecycle.ts";
 import type { LiveAlert } from "../../alerts/live-alert.ts";
@@ -6,18 +6,17 @@ import type { RuleRow, RuleState } from "../../domain/alert.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Instance } from "./instance.ts";
 
-/** A state that a start found, with the alert that it has raised. */
+/** A state read at the start, with the alert that it raised. */
 export interface RestoredState {
   readonly state: RuleState;
   readonly alert: LiveAlert | null;
 }
 
 export class RuleStateRows {
-  /** States found in history that no subject has claimed yet. */
+  /** States from history that no subject has taken yet. */
   readonly #restored = new Map<string, RestoredState>();
   /**
-   * Instances by the row of history that they own: a position that flipped or reopened takes over the row of the one before
-   * it.
+   * Instances by their row of history. A position that flipped or reopened takes over the row of the previous one.
    */
   readonly #rows = new Map<string, Instance>();
 
@@ -25,7 +24,7 @@ export class RuleStateRows {
     this.#restored.set(rowName(state), { state, alert });
   }
 
-  /** True if no subject has taken this state up since the start. */
+  /** True if no subject has taken this state since the start. */
   unclaimed(state: RuleState): boolean {
     return this.#restored.has(rowName(state));
   }
@@ -34,7 +33,7 @@ export class RuleStateRows {
     this.#restored.delete(rowName(state));
   }
 
-  /** Hands over the state that a start found of an instance, whose row it is from then on; undefined: there is none. */
+  /** Returns and removes the stored state of an instance, which owns the row from then on; undefined: none. */
   claim(instance: Instance): RestoredState | undefined {
     const key = nameOf(instance);
     const found = this.#restored.get(key);
@@ -45,7 +44,7 @@ export class RuleStateRows {
     return found;
   }
 
-  /** Its row stays in history until it is released, whoever takes it over meanwhile. */
+  /** Keeps the row in history until it is released, even if another instance takes it over. */
   leave(instance: Instance): void {
     if (instance.stored) this.#rows.delete(nameOf(instance));
   }
@@ -54,7 +53,7 @@ export class RuleStateRows {
     if (!this.#rows.has(rowName(row))) builder.changes.ruleStatesGone.push(row);
   }
 
-  /** @param changed something of it that is stored is another than it was */
+  /** @param changed true if a stored part of it changed */
   store(instance: Instance, changed: boolean, builder: ChangesBuilder): void {
     const { lifecycle, rule, node } = instance;
     if (lifecycle.sinceMs === null) {

@@ -1,4 +1,4 @@
-/** The windows through which rules look back from subjects. */
+/** The windows that rules read at subjects. */
 
 import type { Scope } from "../../domain/subject.ts";
 import type { ConditionRule, RuleSet, Window, WindowPath, WindowSpec } from "../../rules/index.ts";
@@ -11,7 +11,7 @@ import { PresentWindow } from "./present-window.ts";
 
 export interface ViewOptions {
   readonly ruleSet: RuleSet;
-  /** The windows of subjects that need none yet. */
+  /** The windows of subjects that have none yet. */
   readonly windows: WindowPlan;
   readonly wallet: (name: string) => WatchedWallet | undefined;
   /** The node that owns a path in a rule of this subject: itself, an ancestor, or a market by name. */
@@ -23,7 +23,7 @@ export interface ViewOptions {
 
 export class RuleViews {
   readonly #options: ViewOptions;
-  /** Windows over the series of each scope, whichever subjects look through them. */
+  /** Windows over the series of each scope, for rules of any subject. */
   readonly #series = new Map<Scope, { readonly rule: ConditionRule; readonly spec: WindowSpec }[]>();
 
   constructor(options: ViewOptions) {
@@ -36,7 +36,7 @@ export class RuleViews {
       }
   }
 
-  /** The windows through which a rule looks back from this subject. */
+  /** The windows that a rule reads at this subject. */
   of(rule: ConditionRule, node: SubjectNode): readonly Window[] {
     if (rule.windows.length === 0) return noWindows;
     return rule.windows.map((spec) => {
@@ -49,8 +49,8 @@ export class RuleViews {
   }
 
   /**
-   * Makes the windows through which others will look at this subject (a position at its market), before its past is fed
-   * to them: those others appear later.
+   * Creates the windows that other subjects will read at this one (a position at its market), before its history is fed to them:
+   * those subjects appear later.
    */
   prepare(node: SubjectNode): void {
     const { subject } = node;

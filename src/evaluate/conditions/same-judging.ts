@@ -1,7 +1,7 @@
-/** Compares the times by which two rules of one condition judge. */
+/** Compares the durations by which two rules of one condition judge. */
 import type { ConditionRule } from "../../rules/index.ts";
 
-/** True if two rules of one condition judge with the same times. */
+/** True if two rules of one condition have the same durations. */
 export function isSameJudging(one: ConditionRule, other: ConditionRule): boolean {
   return one === other || timesOf(one) === timesOf(other);
 }

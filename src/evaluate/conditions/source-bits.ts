@@ -1,4 +1,4 @@
-/** Sets of sources as numbers, a bit each. */
+/** Sets of sources as bit masks. */
 import { type Source, sources } from "../../domain/sources.ts";
 
 const sourceBits: ReadonlyMap<Source, number> = new Map(sources.map((source, i) => [source, 1 << i]));

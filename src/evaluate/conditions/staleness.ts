@@ -1,15 +1,15 @@
 /**
- * The time at which the inputs of a subject's rules become stale. Each answer puts that off for all of them, so they share
- * one deadline, and it is looked for among them only when it comes up.
+ * The time at which the inputs of a subject's rules become stale. Each answer postpones it for all of them, so they share one
+ * deadline, and the rule concerned is searched only when the deadline is reached.
  */
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
 
 /** The parts that all subjects share. */
 export interface Judging<T> {
   readonly deadlines: Deadlines;
-  /** The first moment of a subject's rules, ms. */
+  /** The earliest staleness time of a subject's rules, ms. */
   readonly firstStaleMs: (of: T) => number;
-  /** Judges by those whose moment has come; they set new ones. */
+  /** Judges the rules whose time has come; they set new times. */
   readonly judgeStale: (of: T, nowMs: number) => void;
 }
 
@@ -28,14 +28,14 @@ export class Staleness<T> implements Due {
     return this.#judging === null ? Number.POSITIVE_INFINITY : this.#judging.firstStaleMs(this.#of);
   }
 
-  /** The moment is the rules' own. */
+  /** Ignored: the time comes from the rules. */
   set dueMs(_: number) {}
 
   keep(judging: Judging<T>): void {
     this.#judging = judging;
   }
 
-  /** A rule's moment was set. */
+  /** Takes the staleness time of a rule. */
   noted(staleMs: number): void {
     if (staleMs < this.queuedMs) this.#judging?.deadlines.set(this, staleMs);
   }

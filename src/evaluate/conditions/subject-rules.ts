@@ -9,22 +9,22 @@ export type Former = Pick<SubjectRules, "plan" | "instances" | "quiet">;
 
 export class SubjectRules implements Evaluated {
   readonly node: SubjectNode;
-  /** The rules, and how they are looked at one by one. */
+  /** The rules, and how each is checked. */
   plan: Plan = noPlan;
-  /** By their place in the plan: the windows through which they look back. */
+  /** The windows that each rule reads, by index in the plan. */
   views: readonly (readonly Window[])[] = noViews;
-  /** The states of the rules, in their order; none of one that is quiet (see `Quiet`) and was not marked by anything. */
+  /** The states of the rules, in order. A quiet rule without earlier state has none (see `Quiet`). */
   instances: readonly Instance[] = noInstances;
   quiet = new Quiet();
   staleness = new Staleness<SubjectRules>(this);
-  /** The rules that judged it before a reload, until the new ones are attached. */
+  /** The rules from before a reload, until the new ones are attached. */
   former: Former | null = null;
 
   constructor(node: SubjectNode) {
     this.node = node;
   }
 
-  /** The state of the rule of this place in the plan. Of a quiet one that is kept nowhere; see `rouse`. */
+  /** The state of a rule by index in the plan. For a quiet rule it is a new object that is not kept; see `rouse`. */
   instance(index: number): Instance {
     const kept = this.instances[placeOf(this.instances, index)];
     if (kept?.index === index) return kept;
@@ -33,7 +33,7 @@ export class SubjectRules implements Evaluated {
     return instance;
   }
 
-  /** The same to be judged: what becomes of it is kept. */
+  /** The state of a rule for a judgement: it is kept. */
   rouse(index: number): Instance {
     const place = placeOf(this.instances, index);
     const instance = this.instance(index);
@@ -41,15 +41,15 @@ export class SubjectRules implements Evaluated {
     return instance;
   }
 
-  /** The state of the rule of this name; null: none of this name judges the subject. */
+  /** The state of the rule of this name; null: no such rule judges the subject. */
   named(rule: string): Instance | null {
     const index = this.plan.findIndex((one) => one.rule.name === rule);
     return index < 0 ? null : this.instance(index);
   }
 
   /**
-   * It is known, nothing holds and no clock runs: nothing of what came before means anything from here on.
-   * @returns true if it is let go of
+   * Makes a rule quiet if it is known, nothing holds, no clock runs, and no earlier state matters.
+   * @returns true if its state is dropped
    */
   rest(instance: Instance): boolean {
     if (instance.isMarked) return false;
@@ -71,14 +71,14 @@ export class SubjectRules implements Evaluated {
   }
 }
 
-/** The rules of a subject; none before some are attached. */
+/** The rules of a subject; empty before some are attached. */
 export function rulesOf(node: SubjectNode): SubjectRules {
   node.evaluated ??= new SubjectRules(node);
   return node.evaluated as SubjectRules;
 }
 
 /**
- * The index at which the instance of this place in the plan is, or would be: where data are missing there is one of each of
+ * The index of an instance, or of its insertion, by index in the plan. A search, as missing data give one instance for each of
  * hundreds of rules.
  */
 function placeOf(instances: readonly Instance[], index: number): number {

@@ -1,7 +1,7 @@
 /**
- * Announcements: one item of the exchange stands in the inbox of every wallet, and each wallet acknowledges its own copy.
- * A receiver that was notified of a copy is not notified of the next wallet's copy again; that copy then counts as
- * handled by the alerts of the earlier ones.
+ * Announcements: one item of the exchange is in the inbox of every wallet, and each wallet acknowledges its own copy. A receiver
+ * that was notified of a copy is not notified of the next wallet's copy; that copy then counts as handled by the alerts of the
+ * earlier ones.
  */
 import type { Alert } from "../../domain/alert.ts";
 import type { AckWord } from "../../domain/delivery.ts";
@@ -19,7 +19,7 @@ export class Announcements {
   /** By rule and id of the announcement, newest last. */
   readonly #notified = new Map<string, readonly Notified[]>();
 
-  /** Takes back an alert from history. @param word how its rule acknowledges */
+  /** Restores an alert from history. @param word acknowledgement setting of its rule */
   restore(alert: Alert, word: AckWord | null, receivers: () => readonly string[]): void {
     if (alert.shadow || !alert.eventKey?.startsWith(announcementKey)) return;
     const id = alert.eventKey.slice(alert.eventKey.lastIndexOf(":") + 1);
@@ -34,7 +34,7 @@ export class Announcements {
     if (id !== null) this.#note(`${match.rule}/${id}`, { match, receivers });
   }
 
-  /** Alerts of this rule about the same announcement in the inboxes of other wallets; empty for any other event. */
+  /** Alerts of this rule about the same announcement in the inboxes of other wallets; empty for other events. */
   earlier(rule: string, event: Event): readonly Notified[] {
     const id = idOf(event);
     return id === null ? [] : (this.#notified.get(`${rule}/${id}`) ?? []);

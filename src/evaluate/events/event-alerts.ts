@@ -1,4 +1,4 @@
-/** Alerts about events: of the user's rules, of events that no rule could judge, and of notifications that nobody foresaw. */
+/** Alerts about events: of the user's rules, of events that no rule could judge, and of notifications of an unknown type. */
 import type { AlertBook } from "../../alerts/alert-book.ts";
 import type { NewAlert } from "../../alerts/live-alert.ts";
 import type { Throttles } from "../../alerts/routing/throttles.ts";
@@ -21,20 +21,20 @@ export interface EventAlertOptions {
   readonly alerts: AlertBook;
   readonly throttles: Throttles;
   readonly wallet: (name: string) => WatchedWallet | undefined;
-  /** The time at which the figures of an event's account were seen, ms, where they do not show the event yet; else null. */
+  /** The time at which the figures of an event's account were seen, ms, if they are from before the event; else null. */
   readonly figuresBefore: (event: Event) => number | null;
   /** IANA name, for times in texts. */
   readonly timezone: string;
-  /** The facts of a judgement that channel templates name. */
+  /** The facts of a judgement that channel templates use. */
   readonly facts: (env: Env) => TemplateFacts | undefined;
 }
 
 type EventLabels = Pick<NewAlert, "labels" | "severity"> & { readonly shadow: boolean };
 
-/** An alert about an event, and the receivers who are owed word of it now. */
+/** An alert about an event, and the receivers that it is pending for. */
 interface Raised {
   readonly alertId: number;
-  readonly owed: readonly string[];
+  readonly receivers: readonly string[];
 }
 
 export class EventAlerts {
@@ -45,31 +45,31 @@ export class EventAlerts {
     this.#options = options;
   }
 
-  /** Takes back a past alert, of which earlier copies of an announcement were notified. @param waiting receivers for whom it is held */
+  /** Restores a past alert about an announcement. @param waiting receivers for whom it is held */
   restore(alert: Alert, word: Match["word"], waiting: readonly string[]): void {
     this.#announcements.restore(alert, word, () => this.#options.alerts.receivers(alert, waiting));
   }
 
-  /** Raises the alert of a rule that matches. @returns as of `#notifyOnce` */
-  tell(rule: EventRule, event: Event, env: Env, builder: ChangesBuilder): readonly Match[] {
-    const tell = (except: readonly string[]) => this.#tell(rule, event, env, builder, except);
-    return this.#notifyOnce(rule.name, rule.acknowledge, event, this.#labelsOf(event, rule), tell);
+  /** Raises the alert of a rule that matches. @returns as for `#notifyOnce` */
+  raise(rule: EventRule, event: Event, env: Env, builder: ChangesBuilder): readonly Match[] {
+    const raise = (except: readonly string[]) => this.#raise(rule, event, env, builder, except);
+    return this.#notifyOnce(rule.name, rule.acknowledge, event, this.#labelsOf(event, rule), raise);
   }
 
-  /** Delivers what nobody foresaw as it is: it stays unacknowledged until a person says otherwise. @returns as of `#notifyOnce` */
-  tellUnknown(event: Event, builder: ChangesBuilder): readonly Match[] {
+  /** Raises an alert for a notification of an unknown type: it stays unacknowledged until a person handles it. @returns as for `#notifyOnce` */
+  raiseUnknown(event: Event, builder: ChangesBuilder): readonly Match[] {
     const labels = event.wallet === null ? {} : (this.#options.wallet(event.wallet)?.labels ?? {});
     return this.#notifyOnce(
       unknownTypeRule,
       "whenAcknowledged",
       event,
       { labels, severity: "warning", shadow: false },
-      (except) => this.#tellUnknown(event, builder, except),
+      (except) => this.#raiseUnknown(event, builder, except),
     );
   }
 
-  /** The figures did not come. Whether these rules would have told of the event nobody knows, so the event is told of. */
-  tellUnjudged({ event, sinceMs }: HeldEvent, open: readonly OpenRule[], builder: ChangesBuilder): Match {
+  /** Reports an event that these rules could not judge, as its figures did not arrive in time. */
+  raiseUnjudged({ event, sinceMs }: HeldEvent, open: readonly OpenRule[], builder: ChangesBuilder): Match {
     const names = open.map(({ rule }) => rule.name).join(", ");
     const what = event.inbox?.notificationType ?? event.kind;
     const severity = open
@@ -77,7 +77,7 @@ export class EventAlerts {
       .reduce((worst, one) => (severityRank[one] > severityRank[worst] ? one : worst), "warning");
     const waited = formatDurationMs(Math.max(heldForMs, builder.atMs - sinceMs));
     const causes = [...new Set(open.map(({ unknown }) => unknown.detail))].join("; ");
-    const { alertId } = this.#tellOf(
+    const { alertId } = this.#raiseBuiltIn(
       event,
       {
         rule: blindRule,
@@ -93,8 +93,8 @@ export class EventAlerts {
   }
 
   /**
-   * Raises the alert of a rule for an event. Where the event is another wallet's copy of an announcement, only for
-   * receivers that were not notified of it yet, and not at all where there are none.
+   * Raises the alert of a rule for an event. If the event is another wallet's copy of an announcement, the alert is only for
+   * receivers that were not notified yet; if there are none, no alert is raised.
    * @returns this alert and those of earlier copies
    */
   #notifyOnce(
@@ -102,7 +102,7 @@ export class EventAlerts {
     word: Match["word"],
     event: Event,
     { labels, severity, shadow }: EventLabels,
-    tell: (except: readonly string[]) => Raised,
+    raise: (except: readonly string[]) => Raised,
   ): readonly Match[] {
     const earlier = this.#announcements.earlier(rule, event);
     const notified = earlier.flatMap(({ receivers }) => receivers);
@@ -111,10 +111,10 @@ export class EventAlerts {
     const routed = { labels, rule, severity, subject: eventSubject(event), wallet, symbol };
     const receivers = this.#options.alerts.receivers(routed, notified);
     if (earlier.length > 0 && receivers.length === 0) return matches;
-    const { alertId, owed } = tell(notified);
+    const { alertId, receivers: notifiedNow } = raise(notified);
     const own: Match = { rule, alertId, word };
-    // Those for whom it is held are notified of another wallet's copy that nothing holds.
-    if (!shadow) this.#announcements.note(event, own, owed);
+    // Receivers for whom it is held are notified of another wallet's copy that is not held.
+    if (!shadow) this.#announcements.note(event, own, notifiedNow);
     return [...matches, own];
   }
 
@@ -123,12 +123,18 @@ export class EventAlerts {
     return { labels: { ...ofWallet, ...labels }, severity, shadow: mode === "shadow" };
   }
 
-  #tell(rule: EventRule, event: Event, env: Env, builder: ChangesBuilder, except: readonly string[]): Raised {
+  #raise(
+    rule: EventRule,
+    event: Event,
+    env: Env,
+    builder: ChangesBuilder,
+    except: readonly string[],
+  ): Raised {
     const subject = eventSubject(event);
     const shadow = rule.mode === "shadow";
     const throttled = rule.throttleMs !== null && !shadow;
     const held = throttled && this.#options.throttles.holds(rule, subject, builder.atMs);
-    const { change, owed } = this.#options.alerts.tell(
+    const { change, owed: receivers } = this.#options.alerts.tell(
       builder,
       {
         rule: rule.name,
@@ -154,10 +160,10 @@ export class EventAlerts {
       !held,
     );
     if (throttled) this.#options.throttles.note(rule, subject, held ? change : null, builder);
-    return { alertId: change.alertId, owed };
+    return { alertId: change.alertId, receivers };
   }
 
-  /** Says of when the account's figures in the text are, where they are from before the event. */
+  /** Label with the time of the account's figures in the text, if they are from before the event. */
   #olderFigures(rule: EventRule, event: Event): (readonly [string, string])[] {
     if (!namesFigures(rule)) return [];
     const atMs = this.#options.figuresBefore(event);
@@ -165,9 +171,9 @@ export class EventAlerts {
     return [["Account's figures", `of ${timeOfDay(atMs, this.#options.timezone)}, before this happened`]];
   }
 
-  #tellUnknown(event: Event, builder: ChangesBuilder, except: readonly string[]): Raised {
+  #raiseUnknown(event: Event, builder: ChangesBuilder, except: readonly string[]): Raised {
     const type = event.inbox?.notificationType ?? "";
-    return this.#tellOf(
+    return this.#raiseBuiltIn(
       event,
       {
         rule: unknownTypeRule,
@@ -182,8 +188,8 @@ export class EventAlerts {
     );
   }
 
-  /** Tells of an event on behalf of no rule of the user's. */
-  #tellOf(
+  /** Raises an alert for an event by a built-in rule. */
+  #raiseBuiltIn(
     event: Event,
     own: Pick<NewAlert, "rule" | "severity" | "labels" | "summary" | "description" | "except"> & {
       readonly groupKey: string | null;
@@ -192,7 +198,7 @@ export class EventAlerts {
   ): Raised {
     const { groupKey, ...text } = own;
     const labels = event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels;
-    const { change, owed } = this.#options.alerts.tell(
+    const { change, owed: receivers } = this.#options.alerts.tell(
       builder,
       {
         ...text,
@@ -213,14 +219,14 @@ export class EventAlerts {
       groupKey,
       true,
     );
-    return { alertId: change.alertId, owed };
+    return { alertId: change.alertId, receivers };
   }
 }
 
-/** The built-in rule that delivers notifications of a kind that neither the contract nor any rule knows. */
+/** The built-in rule for notifications of a type that neither the contract nor any rule knows. */
 export const unknownTypeRule = "UnknownNotification" satisfies BuiltInRule;
 
-/** True if a rule's text names a figure of the account's that moves. */
+/** True if a rule's text contains a figure of the account that changes. */
 function namesFigures({ summary, description }: EventRule): boolean {
   return figureInText.test(`${summary.text} ${description?.text ?? ""}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Judges events: each is stored once, enters the windows that count it, and is one alert for every rule that matches.
- * For a notification of the exchange it is also decided what it takes until it counts as handled.
+ * Judges events: each is stored once, enters the windows that count it, and raises one alert per rule that matches. For a
+ * notification of the exchange it also determines when the notification counts as handled.
  */
 
 import type { Sighted } from "../../alerts/own/gaps.ts";
@@ -32,19 +32,19 @@ import { isUnknownType } from "./notification-type.ts";
 
 export interface EventRulesOptions extends EventAlertOptions, AcknowledgementOptions {
   readonly ruleSet: RuleSet;
-  /** As of `HeldEventsOptions`. */
+  /** See `HeldEventsOptions`. */
   readonly reloaded: boolean;
-  /** Surroundings of an event, with `event` filled in. */
+  /** The surroundings of an event, including `event`. */
   readonly env: (event: Event, facts: Facts) => Env;
   /**
-   * True if the thing that an event's rule names is known not to exist (no such position, no such market), by an answer that
-   * is younger than `sinceMs`.
+   * True if the subject that an event's rule names is known not to exist (no such position, no such market), by an answer later
+   * than `sinceMs`.
    */
   readonly absent: (event: Event, unknown: Unknown, sinceMs: number) => boolean;
   readonly deadlines: Deadlines;
   readonly builder: () => ChangesBuilder;
-  readonly onSight: (sight: Sighted, builder: ChangesBuilder) => void;
-  /** A live rule judged an event (null), or could not: of its own expression, or for want of figures. */
+  readonly onDataState: (judged: Sighted, builder: ChangesBuilder) => void;
+  /** Called when a live rule judged an event (null), or could not: because of its own expression, or of missing figures. */
   readonly onJudged: (
     rule: EventRule,
     subject: string,
@@ -60,18 +60,18 @@ export class EventRules {
   readonly #alerts: EventAlerts;
   readonly #acknowledgements: NotificationAcknowledgements;
 
-  /** @param before those of the watch that is replaced at a reload */
+  /** @param before the event rules from before a reload */
   constructor(options: EventRulesOptions, before?: EventRules) {
     this.#options = options;
     this.#alerts = new EventAlerts(options);
     this.#acknowledgements = new NotificationAcknowledgements(options);
-    const { deadlines, builder, onSight, reloaded } = options;
+    const { deadlines, builder, onDataState, reloaded } = options;
     this.#held = new HeldEvents(
       {
         deadlines,
         builder,
         reloaded,
-        onSight,
+        onDataState,
         judge: (held, rules, into) => {
           const { matches, open } = this.#judge(held.event, rules, held.sinceMs, into);
           held.matches.push(...matches);
@@ -81,9 +81,9 @@ export class EventRules {
           const { atMs } = builder();
           return knownFigures(rule, options.env(event, eventFacts(event, atMs)));
         },
-        hopeless: ({ event, sinceMs }, unknown) => !this.#mayBecomeKnown(event, unknown, sinceMs),
+        neverKnown: ({ event, sinceMs }, unknown) => !this.#mayBecomeKnown(event, unknown, sinceMs),
         onJudged: ({ event, matches }, into) => this.#settle(event, matches, into),
-        onGivenUp: (held, rules, into) => this.#alerts.tellUnjudged(held, rules, into),
+        onGivenUp: (held, rules, into) => this.#alerts.raiseUnjudged(held, rules, into),
       },
       before ? before.#held : undefined,
     );
@@ -92,7 +92,7 @@ export class EventRules {
     }
   }
 
-  /** Takes back what waited, and the alerts of past liquidations, so that a notification that comes late is matched with them. */
+  /** Restores held events, and the alerts of past liquidations, so that a late notification is matched with them. */
   restore(alerts: readonly Alert[], keep: KeptValues, held: readonly Event[]): void {
     const ruleOf = (name: string): EventRule | undefined =>
       this.#options.ruleSet.events.find((one) => one.name === name);
@@ -118,7 +118,7 @@ export class EventRules {
     );
   }
 
-  /** Stores and judges one event that was not known before. */
+  /** Stores and judges a new event. */
   take(event: Event, builder: ChangesBuilder): void {
     builder.changes.events.push(event);
     if (event.backfilled) {
@@ -135,14 +135,14 @@ export class EventRules {
     else this.#settle(event, matches, builder);
   }
 
-  /** Figures arrived, of a wallet or (null) of what all share: events that wait for some are judged. */
+  /** Judges the held events that wait for figures of a wallet, or (null) for figures that all wallets share. */
   retry(wallet: string | null, builder: ChangesBuilder): void {
     this.#held.retry(wallet, builder);
   }
 
   /**
-   * A match in shadow mode is recorded, and is no match: it neither handles a notification nor tells a liquidation.
-   * @param sinceMs when the event became known: answers from before it do not tell what is not there any more
+   * A match in shadow mode is recorded, but does not handle a notification or report a liquidation.
+   * @param sinceMs time at which the event became known: only later answers prove that a subject does not exist
    */
   #judge(
     event: Event,
@@ -162,7 +162,7 @@ export class EventRules {
       if (isUnknown(holds)) {
         if (this.#mayBecomeKnown(event, holds, sinceMs)) open.push({ rule, unknown: holds });
       } else if (holds) {
-        const found = this.#alerts.tell(rule, event, env, builder);
+        const found = this.#alerts.raise(rule, event, env, builder);
         if (rule.mode === "live") matches.push(...found);
       }
     }
@@ -170,22 +170,22 @@ export class EventRules {
   }
 
   /**
-   * True if it may still become known. A figure without a source (an optional field of the event, a division of nothing by
-   * nothing) never will.
+   * True if it may still become known. A figure without a source (an optional field of the event, a division of zero by zero)
+   * never will.
    */
   #mayBecomeKnown(event: Event, unknown: Unknown, sinceMs: number): boolean {
-    // Whoever names what is not there is blind, and hears of the events that it costs.
+    // A rule that reads a missing field counts as without data, and the lost events are reported.
     if (unknown.unknown === "unset") return true;
     if (unknown.source === null) return false;
     if (unknown.unknown === "absent") return !this.#options.absent(event, unknown, sinceMs);
     return unknown.unknown === "stale" || unknown.unknown === "missing";
   }
 
-  /** Every rule has judged: what is owed to the exchange follows. */
+  /** Called after every rule has judged: determines the pending acknowledgement. */
   #settle(event: Event, matches: readonly Match[], builder: ChangesBuilder): void {
     let all = matches;
     if (all.length === 0 && event.kind === "notification" && isUnknownType(event))
-      all = this.#alerts.tellUnknown(event, builder);
+      all = this.#alerts.raiseUnknown(event, builder);
     if (event.kind === "liquidation")
       for (const match of all) this.#acknowledgements.remember(event.key, match);
     if (event.inbox) this.#acknowledgements.take(event, all, builder);

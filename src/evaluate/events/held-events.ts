@@ -1,7 +1,7 @@
 /**
- * Events that some rule could not judge when they came, because a figure that it reads was not seen yet or too old. An event
- * is judged once, so taking *unknown* for *no match* would lose its message for good: it waits for the figures, in history
- * too, and its rule counts as blind meanwhile. Whatever is still not known when patience ends is told as that.
+ * Events that some rule could not judge on arrival, because a figure that it reads was not seen yet or was too old. An event is
+ * judged once, so treating *unknown* as *no match* would lose its message: the event waits for the figures, also in history, and
+ * its rule counts as without data meanwhile. An event whose wait ends is reported as not judged.
  */
 
 import { z } from "zod";
@@ -16,32 +16,32 @@ import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import type { Subject } from "../../domain/subject.ts";
 import type { EventRule, Unknown } from "../../rules/index.ts";
 
-/** Maximum wait of an event for the figures of its rules, restarts included. */
+/** Maximum wait of an event for the figures of its rules, restarts included, ms. */
 export const heldForMs = 300_000;
-/** After a start it waits this long at least: figures have to be asked for first. */
+/** Minimum wait after a start, ms: figures have to be requested first. */
 const heldAfterStartMs = 30_000;
-/** Beyond these the oldest is given up at once. */
+/** Maximum number of held events: above it the wait of the oldest ends at once. */
 const maxHeld = 1_000;
 
-/** A rule that matched an event, and the alert that tells of it. */
+/** A rule that matched an event, and its alert. */
 export interface Match {
   readonly rule: string;
   readonly alertId: number;
   readonly word: AckWord | null;
 }
 
-/** A rule that could not judge, and why. */
+/** A rule that could not judge, and the reason. */
 export interface OpenRule {
   readonly rule: EventRule;
   readonly unknown: Unknown;
 }
 
-/** An open rule as something that is blind. */
-interface Sight extends Sighted {
+/** An open rule as a rule without data. */
+interface OpenRuleState extends Sighted {
   readonly of: EventRule;
-  /** The same for all whose figures are the same ones: of one rule, one account and one market. */
+  /** Equal for all that read the same figures: of one rule, one account and one market. */
   readonly figures: string;
-  /** The figures that were known when it was last judged; null: not judged since it is held here. */
+  /** The figures that were known at the last judgement; null: not judged since it is held here. */
   known: string | null;
   unknown: Unknown | null;
 }
@@ -51,9 +51,9 @@ export interface HeldEvent extends Due {
   readonly sinceMs: number;
   /** The time at which the wait ends, ms. */
   readonly untilMs: number;
-  open: readonly Sight[];
+  open: readonly OpenRuleState[];
   readonly matches: Match[];
-  /** The notifications that it leads to were decided: only rules in shadow mode, for which nobody waits, are still to judge. */
+  /** Acknowledgements were determined: only rules in shadow mode, which nothing waits for, are still to judge. */
   settled: boolean;
 }
 
@@ -78,22 +78,22 @@ export const keptEvent: KeptKind<Kept> = new KeptKind(
 export interface HeldEventsOptions {
   readonly deadlines: Deadlines;
   readonly builder: () => ChangesBuilder;
-  /** Readings from before a reload still count: nothing has to be waited for anew. */
+  /** Readings from before a reload still count, so nothing has to be read again. */
   readonly reloaded: boolean;
-  readonly onSight: (sight: Sighted, builder: ChangesBuilder) => void;
-  /** Judges anew. @returns the rules that still cannot; what matched is added to the held event. */
+  readonly onDataState: (state: Sighted, builder: ChangesBuilder) => void;
+  /** Judges again. @returns the rules that still cannot; matches are added to the held event */
   readonly judge: (
     held: HeldEvent,
     rules: readonly EventRule[],
     builder: ChangesBuilder,
   ) => readonly OpenRule[];
-  /** The figures read by a rule about this event that are known now. */
+  /** The known figures among those that a rule reads for an event. */
   readonly known: (rule: EventRule, event: Event) => string;
   /** True if a figure that was unknown at the judgement will never become known. */
-  readonly hopeless: (held: HeldEvent, unknown: Unknown) => boolean;
-  /** It waits no more: all of its rules have judged or were given up, and those of its liquidation as well. */
+  readonly neverKnown: (held: HeldEvent, unknown: Unknown) => boolean;
+  /** The wait ended: all of its rules have judged or were given up, and so have those of its liquidation. */
   readonly onJudged: (held: HeldEvent, builder: ChangesBuilder) => void;
-  /** Patience with these rules ended. @returns what was told instead */
+  /** The wait for these rules ended. @returns the alert that reports it */
   readonly onGivenUp: (held: HeldEvent, rules: readonly OpenRule[], builder: ChangesBuilder) => Match;
 }
 
@@ -101,10 +101,10 @@ export class HeldEvents {
   readonly #options: HeldEventsOptions;
   /** By name, oldest first. */
   readonly #held = new Map<string, HeldEvent>();
-  /** Those before a reload, until they are taken over. */
+  /** Held events from before a reload, until they are taken over. */
   #former: ReadonlyMap<string, HeldEvent>;
 
-  /** @param before those of the watch that is replaced at a reload */
+  /** @param before the held events from before a reload */
   constructor(options: HeldEventsOptions, before: HeldEvents | undefined) {
     this.#options = options;
     this.#former = before ? before.#held : new Map();
@@ -114,7 +114,7 @@ export class HeldEvents {
     return this.#held.get(eventName(kind, key))?.settled === false;
   }
 
-  /** Settles it at once where only rules in shadow mode are still to judge. */
+  /** Holds an event. It is settled at once if only rules in shadow mode are still to judge. */
   hold(event: Event, open: readonly OpenRule[], matches: readonly Match[], builder: ChangesBuilder): void {
     const held = this.#make(event, builder.atMs, builder.atMs + heldForMs, matches);
     this.#set(held, open, builder);
@@ -125,7 +125,7 @@ export class HeldEvents {
     if (oldest) this.#giveUp(oldest, builder, true);
   }
 
-  /** Takes back what waited, from history. Rules that are gone do not hold anything any more. */
+  /** Restores held events from history. Rules that no longer exist are dropped. */
   restore(
     past: readonly { readonly event: Event; readonly kept: Kept }[],
     ruleOf: (name: string) => EventRule | undefined,
@@ -140,7 +140,7 @@ export class HeldEvents {
       held.settled = settled === true;
       held.open = open.flatMap((name) => {
         const rule = ruleOf(name);
-        return rule?.on === event.kind ? [sightOf(rule, event, null)] : [];
+        return rule?.on === event.kind ? [stateOf(rule, event, null)] : [];
       });
       if (held.open.length === 0) this.#options.deadlines.set(held, atMs);
     }
@@ -148,8 +148,8 @@ export class HeldEvents {
   }
 
   /**
-   * Something arrived about this wallet, or (null) about what all share: whoever waits for it judges anew. A thousand may
-   * wait and prices come several times a second, so what is known is asked once for all whose figures are the same.
+   * Judges the events that wait for data of this wallet, or (null) for data that all wallets share. A thousand may wait, and prices
+   * come several times a second, so known figures are determined once for all that read the same ones.
    */
   retry(wallet: string | null, builder: ChangesBuilder): void {
     const known = new Map<string, string>();
@@ -158,7 +158,7 @@ export class HeldEvents {
       if (before === 0) continue;
       if (wallet !== null && held.event.wallet !== null && held.event.wallet !== wallet) continue;
       let arrived = false;
-      for (const sight of held.open) if (this.#arrived(sight, held, known)) arrived = true;
+      for (const state of held.open) if (this.#arrived(state, held, known)) arrived = true;
       if (!arrived) continue;
       const open = this.#judge(held, builder);
       this.#set(held, open, builder);
@@ -168,19 +168,19 @@ export class HeldEvents {
     }
   }
 
-  /** @param known what was asked already */
-  #arrived(sight: Sight, held: HeldEvent, known: Map<string, string>): boolean {
-    let now = known.get(sight.figures);
+  /** @param known results so far */
+  #arrived(state: OpenRuleState, held: HeldEvent, known: Map<string, string>): boolean {
+    let now = known.get(state.figures);
     if (now === undefined) {
-      now = this.#options.known(sight.of, held.event);
-      known.set(sight.figures, now);
+      now = this.#options.known(state.of, held.event);
+      known.set(state.figures, now);
     }
-    if (sight.known === now) return sight.unknown !== null && this.#options.hopeless(held, sight.unknown);
-    sight.known = now;
+    if (state.known === now) return state.unknown !== null && this.#options.neverKnown(held, state.unknown);
+    state.known = now;
     return true;
   }
 
-  /** The liquidation that a notification tells of, while it is still to be judged: it decides about both. */
+  /** The held liquidation that a notification is about: both are decided together. */
   #awaited({ inbox }: Event): HeldEvent | undefined {
     const key = inbox?.liquidationKey ?? null;
     const held = key === null ? undefined : this.#held.get(eventName("liquidation", key));
@@ -208,15 +208,15 @@ export class HeldEvents {
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
       order: this.#former.get(name)?.order,
-      onDue: () => this.#patienceEnded(held),
+      onDue: () => this.#waitEnded(held),
     };
     this.#held.set(name, held);
     this.#options.deadlines.set(held, untilMs);
     return held;
   }
 
-  /** Whoever else waited as long goes with it, in the order in which they came. */
-  #patienceEnded(held: HeldEvent): void {
+  /** Ends the wait of all events whose time has come, in order of arrival. */
+  #waitEnded(held: HeldEvent): void {
     const builder = this.#options.builder();
     for (const [name, other] of [...this.#held]) {
       const over = other === held || other.untilMs <= builder.atMs;
@@ -225,9 +225,9 @@ export class HeldEvents {
   }
 
   /**
-   * Judges events whose wait has ended once more, as the time of its end comes with what else is due. Who tells of a
-   * liquidation leaves with it, never before it, in whatever order their times come.
-   * @param all its liquidation's patience ends with it
+   * Judges events whose wait has ended once more, as other data may have arrived at the same time. A notification about a liquidation
+   * leaves together with it, whichever time comes first.
+   * @param all true if the wait of its liquidation ends as well
    */
   #giveUp(held: HeldEvent, builder: ChangesBuilder, all: boolean): void {
     const open = this.#judge(held, builder);
@@ -240,7 +240,7 @@ export class HeldEvents {
     else this.#keep(held, builder);
   }
 
-  /** All of its rules have judged, or were given up; so it is with who only waited for it. */
+  /** Removes an event after all of its rules have judged or were given up, with the notifications that waited for it. */
   #leave(held: HeldEvent, builder: ChangesBuilder): void {
     const { kind, key } = held.event;
     this.#held.delete(eventName(kind, key));
@@ -249,7 +249,7 @@ export class HeldEvents {
     this.#settle(held, builder);
   }
 
-  /** Decides what is owed, once, and for those who waited for its word. */
+  /** Determines the acknowledgements, once, also for notifications that waited for its result. */
   #settle(held: HeldEvent, builder: ChangesBuilder): void {
     if (held.settled) return;
     held.settled = true;
@@ -263,7 +263,7 @@ export class HeldEvents {
     }
   }
 
-  /** Nobody waits for rules in shadow mode. @returns whether it was settled just now */
+  /** Settles an event that only rules in shadow mode still have to judge. @returns true if it was settled now */
   #settleEarly(held: HeldEvent, builder: ChangesBuilder): boolean {
     if (held.settled || held.open.length === 0 || this.#awaited(held.event)) return false;
     if (held.open.some((one) => one.of.mode === "live")) return false;
@@ -274,7 +274,7 @@ export class HeldEvents {
   #set(held: HeldEvent, open: readonly OpenRule[], builder: ChangesBuilder): void {
     const before = held.open;
     held.open = open.map(({ rule, unknown }) => {
-      const known = before.find((one) => one.of === rule) ?? sightOf(rule, held.event, null);
+      const known = before.find((one) => one.of === rule) ?? stateOf(rule, held.event, null);
       known.unknown = unknown;
       this.#note(known, builder);
       return known;
@@ -286,9 +286,9 @@ export class HeldEvents {
     }
   }
 
-  /** Nobody hears of what a rule in shadow mode cannot see. */
-  #note(sight: Sight, builder: ChangesBuilder): void {
-    if (sight.of.mode === "live") this.#options.onSight(sight, builder);
+  /** Notes the data state, except for rules in shadow mode. */
+  #note(state: OpenRuleState, builder: ChangesBuilder): void {
+    if (state.of.mode === "live") this.#options.onDataState(state, builder);
   }
 
   #keep({ event, sinceMs, open, matches, settled }: HeldEvent, builder: ChangesBuilder): void {
@@ -302,8 +302,8 @@ export class HeldEvents {
   }
 }
 
-/** The data state of a rule, whatever its severity: an event that it cannot judge is a message that may be lost. */
-function sightOf(rule: EventRule, event: Event, unknown: Unknown | null): Sight {
+/** The data state of a rule, whatever its severity: an event that it cannot judge may be a lost message. */
+function stateOf(rule: EventRule, event: Event, unknown: Unknown | null): OpenRuleState {
   const { name, severity, reads, staleAfterMs } = rule;
   const levels: readonly { readonly severity: Severity }[] = [{ severity }];
   const subject: Subject =

@@ -1,4 +1,4 @@
-/** The acknowledgements that notifications of the exchange take, by the rules that matched them and the liquidations that they tell of. */
+/** Acknowledgements of the exchange's notifications, by the rules that matched them and the liquidations that they report. */
 import { type AcknowledgeSettings, acknowledgeWord } from "../../alerts/acknowledge.ts";
 import { blindRule } from "../../domain/built-in.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -7,7 +7,7 @@ import type { Event } from "../../domain/event.ts";
 import type { WatchedWallet } from "../../state/wallets/watched.ts";
 import type { Match } from "./held-events.ts";
 
-/** Matches of a canonical liquidation, for the notification that tells of it later. Newest last, bounded. */
+/** Maximum number of remembered matches of canonical liquidations, for notifications that arrive later. Newest last. */
 const rememberedLiquidations = 2_000;
 
 export interface AcknowledgementOptions {
@@ -23,15 +23,15 @@ export class NotificationAcknowledgements {
     this.#options = options;
   }
 
-  /** All rules have judged the event of a notification. */
+  /** Called after all rules have judged a notification. */
   take(event: Event, matches: readonly Match[], builder: ChangesBuilder): void {
     const inbox = event.inbox!;
     if (inbox.acked) return;
-    const told = inbox.liquidationKey === null ? [] : (this.#liquidations.get(inbox.liquidationKey) ?? []);
-    const all = [...matches, ...told];
+    const earlier = inbox.liquidationKey === null ? [] : (this.#liquidations.get(inbox.liquidationKey) ?? []);
+    const all = [...matches, ...earlier];
     const settings = this.#options.acknowledge;
     if (all.length === 0) {
-      // No rule was asked about a liquidation that nobody could read.
+      // A liquidation that could not be parsed was judged by no rule.
       const take =
         settings.unmatched === "always" && settings.notifications !== "never" && inbox.unread !== true;
       const reason = take ? "" : inbox.unread ? "what it tells cannot be read" : "no rule matches it";
@@ -62,7 +62,7 @@ export class NotificationAcknowledgements {
     );
   }
 
-  /** A notification is from before the first start. */
+  /** Takes a notification from before the first start. */
   takeBacklog(event: Event, builder: ChangesBuilder): void {
     if (event.inbox!.acked) return;
     const take = this.#options.acknowledge.backlog === "always";
@@ -99,7 +99,7 @@ export class NotificationAcknowledgements {
 
   /** Notes a match of a canonical liquidation. */
   remember(key: string, match: Match): void {
-    // What a held liquidation had matched before a restart is among the past alerts too.
+    // The matches of a held liquidation from before a restart are also among the past alerts.
     const known = this.#liquidations.get(key) ?? [];
     if (known.some((one) => one.alertId === match.alertId)) return;
     this.#liquidations.set(key, [...known, match]);

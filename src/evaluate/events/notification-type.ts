@@ -1,4 +1,4 @@
-/** The types of the exchange's notifications, and which of them are known here. */
+/** The types of the exchange's notifications, and those that are known here. */
 import { type Event, unknownType } from "../../domain/event.ts";
 
 const knownTypes: ReadonlySet<string> = new Set([
@@ -13,7 +13,7 @@ const knownTypes: ReadonlySet<string> = new Set([
   "spot_collateral_liquidation",
 ]);
 
-/** The notification's type, as it came, or the kind of the event. */
+/** The notification's type as received, or the kind of the event. */
 export function typeOf(event: Event): string {
   if (event.inbox === null) return event.kind;
   const { notificationType } = event.inbox;

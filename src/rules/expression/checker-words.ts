@@ -1,6 +1,5 @@
 /**
- * Translates the checker's messages into the words of this language: it speaks of tokens, overloads and the types of a
- * protocol.
+ * Rewrites the checker's messages in the terms of this language. The checker uses tokens, overloads and the types of a protocol.
  */
 import { signatures } from "./checker.ts";
 import { namedPrefix } from "./named.ts";
@@ -77,14 +76,14 @@ function typeText(type: string): string {
 /** `usd(string)` → `usd takes a number; found text`. */
 function callText(call: string): string {
   const [, path = call, given = ""] = /^(.*?)\((.*)\)$/.exec(call) ?? [];
-  // A method's name stands behind the type that it is called on.
+  // A method's name follows the type that it is called on.
   const name = path.split(".").at(-1)!;
   const found = argumentsOf(given);
   const forms = signatures.flatMap((one) => {
     const [, own, wanted = ""] = /^([^(]*)\((.*)\):/.exec(one) ?? [];
     return own === path || own === `string.${name}` ? [argumentsOf(wanted)] : [];
   });
-  // Of a function that has several forms, the one that was meant has as many arguments.
+  // Of several forms, the intended one has the same number of arguments.
   const alike = forms.filter((form) => form.length === found.length);
   const takes = [...new Set((alike.length > 0 ? alike : forms).map((form) => form.join(" and ")))];
   const told = found.join(" and ") || "nothing";

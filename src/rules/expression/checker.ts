@@ -1,9 +1,8 @@
 /**
- * The standard's own judge: cel-js parses every expression and checks its types against the vocabulary. It never
- * evaluates one. Its `/` gives NaN that compares as false, its `matches` runs hostile patterns, a missing key throws,
- * and typed evaluation costs twenty closures: so the tree that it parsed is compiled here (compile.ts). That tree
- * (`op`, `args`, `start`, `end` of `ParseResult.ast`) is part of cel-js's typed public interface; macros keep their
- * call form in it.
+ * Checks types with cel-js, which parses every expression and checks it against the vocabulary, but never evaluates one: its `/`
+ * gives NaN that compares as false, its `matches` runs hostile patterns, a missing key throws, and typed evaluation costs twenty
+ * closures. So the parsed tree is compiled here (compile.ts). The tree (`op`, `args`, `start`, `end` of `ParseResult.ast`) is
+ * part of cel-js's typed public interface; macros keep their call form in it.
  */
 import { Environment } from "@marcbachmann/cel-js";
 import { capabilityFields, orderItemFields, positionItemFields } from "../vocabulary/account.ts";
@@ -13,7 +12,7 @@ import type { Naming } from "./context.ts";
 import { namedPrefix } from "./named.ts";
 import { celTypeOfField } from "./types.ts";
 
-/** Far above what a person writes, far below what could hurt. */
+/** Limits of the parser: far above any useful expression, and low enough to be harmless. */
 export const limits = {
   maxDepth: 24,
   maxAstNodes: 400,
@@ -25,11 +24,11 @@ export const maxExpression = 2_000;
 
 const checkers = new Map<string, Environment>();
 
-/** A named value that an expression names. */
+/** The type of a named value in an expression. */
 export interface ValueType {
   readonly name: string;
   readonly kind: "double" | "int";
-  /** Any market has it. */
+  /** True if every market has it. */
   readonly ofMarket: boolean;
 }
 
@@ -44,7 +43,7 @@ export function checkerFor(naming: Naming, values: readonly ValueType[] = []): E
   return checker;
 }
 
-/** Handlers are never run: the checker only needs to know that they exist. */
+/** Placeholder handler: the checker needs handlers, but never runs them. */
 function neverRun(): never {
   throw new Error("expressions are compiled, not evaluated by the checker");
 }
@@ -146,5 +145,5 @@ const history = [
   ]),
 ];
 
-/** `name(type, …): type`, of all that the language has beside CEL's own. */
+/** Signatures `name(type, …): type` of all functions besides CEL's own. */
 export const signatures: readonly string[] = [...ourFunctions, ...history];

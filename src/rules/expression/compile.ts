@@ -1,7 +1,7 @@
 /**
- * From text to a checked closure: parse (cel-js) → walk the tree (names, enums, functions, windows; here) → types
- * (cel-js). The walk comes before the types because it knows the nearest name and the members of an enum; an
- * expression is good only when both have nothing to say.
+ * Compiles a text to a checked closure: parse (cel-js) → walk the tree (names, enums, functions, windows; here) → check types
+ * (cel-js). The walk precedes the types because it knows near names and the members of an enum; an expression is valid only if
+ * neither reports a mistake.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Compiled } from "../rule.ts";
@@ -24,10 +24,10 @@ export interface Checked extends Compiled {
 }
 
 /**
- * @param wanted a `condition` is true or false, a `figure` a number or a duration, a `text` anything that can be printed.
- * @param report is called for every problem; positions are offsets into the text.
- * @param value of a condition: the tree of the rule's value
- * @returns undefined when something was wrong.
+ * @param wanted a `condition` is true or false, a `figure` a number or a duration, a `text` anything that can be printed
+ * @param report called for every mistake; positions are offsets into the text
+ * @param value for a condition: the tree of the rule's value
+ * @returns undefined if there was a mistake
  */
 export function compileExpression(
   text: string,
@@ -49,7 +49,7 @@ export function compileExpression(
   let failed = false;
   const tell = (problem: ExpressionProblem) => {
     if (!problem.warning) failed = true;
-    if (!problem.toldElsewhere) report(problem);
+    if (!problem.reportedElsewhere) report(problem);
   };
   let parsed: ReturnType<typeof checker.parse>;
   try {
@@ -58,7 +58,7 @@ export function compileExpression(
     tell(percentIn(text) ?? fromCel(error, text));
     return undefined;
   }
-  // Texts ask whether a figure is infinite by a number that is far above all others.
+  // Texts test for an infinite figure with a number far above all plausible ones.
   const checksRanges = wanted !== "text";
   const names = new Names(naming, gathered, tell);
   const walk = new Walk(text, names, compileExpression, checksRanges);
@@ -95,7 +95,7 @@ export function compileExpression(
   };
 }
 
-/** The types of the named values in a text; those that are wrong count as some number, so that all else is told too. */
+/** The types of the named values in a text; those with a mistake count as some number, so that other mistakes are reported too. */
 function typesOf(named: readonly string[], gathered: Gathered): readonly ValueType[] {
   return named.map((name) => {
     const found = gathered.values.find(name);
@@ -104,7 +104,7 @@ function typesOf(named: readonly string[], gathered: Gathered): readonly ValueTy
   });
 }
 
-/** In the words of this language rather than the checker's. */
+/** Converts an error of the checker to a mistake in the terms of this language. */
 function fromCel(error: unknown, text: string): ExpressionProblem {
   const { summary, message, range } = error as {
     summary?: string;

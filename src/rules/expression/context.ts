@@ -1,4 +1,4 @@
-/** The names that an expression may use, and the notes taken while it is compiled. */
+/** The names that an expression may use, and the reads recorded while it is compiled. */
 
 import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";
@@ -6,10 +6,10 @@ import type { Compiled, Read, ReadScope, WindowSpec } from "../rule.ts";
 import type { Field, Range, RuleEventKind, Unit } from "../vocabulary/field-types.ts";
 import { noValues, type ValueLookup } from "./named.ts";
 
-/** Decides which names an expression has. Equal keys share one checker. */
+/** The names available to an expression. Equal keys share one checker. */
 export interface Naming {
   readonly scopes: readonly Scope[];
-  /** The kind of `event`, and the name under which it is known: `event`, or in a filter the kind itself. */
+  /** The kind of `event`, and its name: `event`, or in a filter the kind itself. */
   readonly event: { readonly kind: RuleEventKind; readonly name: string } | null;
   /** Type of `value`; null: the rule has none. */
   readonly value: {
@@ -17,9 +17,9 @@ export interface Naming {
     readonly unit: Unit;
     readonly range?: Range | undefined;
   } | null;
-  /** Events that may be summed and counted; null: history functions are not offered here. */
+  /** Events that may be summed and counted; null: history functions are not available. */
   readonly countable: readonly RuleEventKind[] | null;
-  /** For a channel's template: these owners and their fields, and nothing else. No loops, no other market. */
+  /** For templates of channels: only these owners and their fields. No loops, no other market. */
   readonly owners?: Readonly<Record<string, readonly Field[]>>;
 }
 
@@ -29,31 +29,31 @@ export interface ExpressionProblem {
   readonly allowed?: readonly string[];
   readonly nearest?: string | null;
   readonly warning?: boolean;
-  /** A mistake that is told where it was made: here it only stops the rest. */
-  readonly toldElsewhere?: boolean;
+  /** The mistake is reported elsewhere; here it only stops the compilation. */
+  readonly reportedElsewhere?: boolean;
 }
 
-/** Collects what the expressions of one rule look at. */
+/** Collects the reads of the expressions of one rule. */
 export class Gathered {
   readonly windows: WindowSpec[] = [];
   readonly staleAfterMs: Readonly<Record<Source, number>>;
   readsNow = false;
-  /** Some figure is read as it is now, and not only through windows. */
+  /** True if some figure is read at its present value, and not only through windows. */
   readsPresent = false;
-  /** The members of `wallet.limits` that have to be there: what `has` asks about may be missing. */
+  /** The members of `wallet.limits` that must exist; arguments of `has` may be missing. */
   readonly limits = new Set<string>();
   readonly optionalLimits = new Set<string>();
-  /** Those that are read where there is no market. */
+  /** Limits that are read where there is no market. */
   readonly marketlessLimits = new Set<string>();
   /** The values that can be named as `value.…`. */
   readonly values: ValueLookup;
-  /** Texts of the named values that stand in for their names: with another text it is another condition. */
+  /** Texts of the named values that are used: if one changes, the condition changes. */
   readonly named = new Map<string, string>();
   readonly #reads = new Map<string, Read>();
-  /** Each read as it was met, repeated ones too. */
+  /** Reads in order of occurrence, including repeated ones. */
   readonly #met: Read[] = [];
 
-  /** The reach of history, ms: no window can look further. */
+  /** Period that history covers, ms: the maximum length of a window. */
   readonly maxWindowMs: number;
 
   constructor(
@@ -87,29 +87,29 @@ export class Gathered {
     this.#met.push(known);
   }
 
-  /** A place among the reads, for `readsSince`. */
+  /** A position in the list of reads, for `readsSince`. */
   get place(): number {
     return this.#met.length;
   }
 
-  /** Returns the reads after a place, each once. */
+  /** Returns the reads after a position, without duplicates. */
   readsSince(place: number): readonly Read[] {
     return [...new Set(this.#met.slice(place))];
   }
 
-  /** Adds what is read by a part that was compiled before. */
+  /** Adds a read of a part that was compiled before. */
   readOf(read: Read): void {
     this.#note(`${read.scope}[${read.symbol ?? ""}].${read.field}`, read);
   }
 
-  /** A field of an item, whose list was read and has its sources. */
+  /** Adds a field of an item. Its list was added before and has its sources. */
   readItem(list: string, field: Field): void {
     if (field.awaits === undefined) return;
     const name = `${list}.${field.name}`;
     this.#reads.set(name, { scope: "trader", field: name, symbol: null, sources: [], awaits: field.awaits });
   }
 
-  /** Takes over what a part that was compiled apart reads: of the market of this name what it reads of "its" market. */
+  /** Adds the reads of a part that was compiled separately; reads of its market become reads of the market `symbol`. */
   absorb({ reads, readsNow, readsPresent, named }: Gathered, symbol: string): void {
     for (const read of reads) {
       this.readOf(read.scope === "market" && read.symbol === null ? { ...read, symbol } : read);
@@ -119,7 +119,7 @@ export class Gathered {
     for (const [name, text] of named) this.named.set(name, text);
   }
 
-  /** An arrival of events that a window adds up is a reason to judge, too. */
+  /** Adds the events that a window sums: their arrival is a reason to judge, too. */
   readEvents(scope: ReadScope, kind: string, source: Source): void {
     this.#note(`events.${kind}`, { scope, field: kind, symbol: null, sources: [source] });
   }
@@ -130,10 +130,10 @@ export class Gathered {
   }
 }
 
-/** Takes what is wrong. */
+/** Reports a mistake. */
 export type Tell = (problem: ExpressionProblem) => void;
 
-/** Compiles an expression within another one. @returns undefined where it is wrong, and told */
+/** Compiles an expression within another one. @returns undefined if it has a mistake, which is reported */
 export type CompileFilter = (
   text: string,
   wanted: "condition" | "figure",

@@ -1,28 +1,28 @@
 /**
- * The excess of a condition over its limit: a number that grows as the rule's value gets worse. It is the difference of the
- * two sides of a comparison, the larger of two alternatives, the smaller of two that both have to hold. It is derived from the
- * tree. A condition in which the value has no direction (`value != 0.0`, a band between two limits) has none.
+ * The excess of a condition over its limit: a number that grows as the rule's value gets worse. It is the difference of the two
+ * sides of a comparison, the larger one of two alternatives, the smaller one of two that both have to hold. It is derived from the
+ * tree. A condition without a direction of the value (`value != 0.0`, a band between two limits) has none.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Env } from "../value.ts";
 import { namedPrefix } from "./named.ts";
 import type { Compiling } from "./node.ts";
 
-/** @returns NaN where something else that it reads is unknown, or where the value does not decide now */
+/** @returns NaN if another input is unknown, or if the value does not decide now */
 export type Excess = (env: Env) => number;
 
 /** 1: grows with the value; -1: falls with it; 0: neither, or not known. */
 type Slope = -1 | 0 | 1;
 
-/** A number, or how far a condition is beyond its limit. */
+/** A number, or the excess of a condition over its limit. */
 interface Figure {
   readonly at: Excess;
   readonly slope: Slope;
-  /** Depends on the value. */
+  /** True if it depends on the value. */
   readonly reads: boolean;
 }
 
-/** A condition that does not depend on the value: 1 where it holds, 0 where it does not, NaN where that is unknown. */
+/** A condition that does not depend on the value: 1 holds, 0 does not hold, NaN unknown. */
 interface Gate {
   readonly holds: Excess;
 }
@@ -36,10 +36,10 @@ export const lowerIsWorse: Excess = (env) => -higherIsWorse(env);
 export const farFromZeroIsWorse: Excess = (env) => Math.abs(higherIsWorse(env));
 
 /**
- * The excess of a condition that reads the rule's value: by its name, as its expression written out again, or as a figure that
- * the value follows (`market.markPrice > 110.0`, where the value is its distance from 100).
+ * The excess of a condition that reads the rule's value: by its name, as a repetition of its expression, or as a figure that the
+ * value follows (`market.markPrice > 110.0`, where the value is its distance from 100).
  *
- * @param made what a node of the condition's tree was compiled to
+ * @param made compiled nodes of the condition's tree
  * @param value the tree of the rule's value
  */
 export function excessOf(condition: ASTNode, made: Made, value: ASTNode | undefined): Excess | undefined {
@@ -56,8 +56,8 @@ export function excessOf(condition: ASTNode, made: Made, value: ASTNode | undefi
 }
 
 /**
- * The direction in which the value gets worse, where the condition holds the more, the larger or smaller a figure is.
- * @returns undefined where the condition holds no more and no less by it
+ * The direction in which the value gets worse, if the condition depends on a figure that the value follows.
+ * @returns undefined if the condition does not depend on it in one direction
  */
 function slopeBy(figure: string, condition: ASTNode, value: ASTNode): Slope | undefined {
   const derivation = new Derivation(
@@ -69,7 +69,7 @@ function slopeBy(figure: string, condition: ASTNode, value: ASTNode): Slope | un
   return times(part.slope, derivation.figure(value)?.slope ?? 0);
 }
 
-/** The keys of the largest parts of a condition that the value's expression has too. */
+/** The keys of the largest parts of a condition that the value's expression contains too. */
 function sharedFigures(condition: ASTNode, value: ASTNode): string[] {
   const inValue = new Set<string>();
   eachNode(value, (node) => {
@@ -86,7 +86,7 @@ function sharedFigures(condition: ASTNode, value: ASTNode): string[] {
   return shared;
 }
 
-/** False for numbers that are written out and for names of scopes, loop items and the time. */
+/** False for literal numbers, and for names of scopes, loop items and the time. */
 function isFigure({ op, args }: ASTNode): boolean {
   return op === "id" ? args.startsWith(namedPrefix) : op !== "value";
 }
@@ -103,7 +103,7 @@ class Derivation {
 
   /**
    * @param positive false: of its negation
-   * @returns undefined where the value has no direction in it
+   * @returns undefined if the value has no direction in it
    */
   condition(node: ASTNode, positive: boolean): Part {
     if (!this.#reads(node)) return this.#gate(node, positive);
@@ -137,7 +137,7 @@ class Derivation {
     }
   }
 
-  /** @returns undefined for anything but arithmetic in which a small change of the value is a small change of the result */
+  /** @returns undefined for anything but arithmetic that is continuous in the value */
   figure(node: ASTNode): Figure | undefined {
     if (this.#isValue(node)) return { at: higherIsWorse, slope: 1, reads: true };
     if (!this.#reads(node)) {
@@ -204,7 +204,7 @@ class Derivation {
     const [first, second] = args.map((arg) => this.figure(arg));
     if (!first || (args.length > 1 && !second)) return undefined;
     switch (name) {
-      // Steps of whole numbers count as a slope.
+      // Rounding to whole numbers counts as a slope.
       case "double":
       case "int":
         return first;
@@ -225,7 +225,7 @@ class Derivation {
     }
   }
 
-  /** The least, the greatest or the sum of a number of each item (`map`). Only its slope is derived. */
+  /** The minimum, maximum or sum of a number of each item (`map`). Only its slope is derived. */
   #overItems({ args: [name, receiver, args] }: ASTNode & { op: "rcall" }): Figure | undefined {
     const body = args.at(-1);
     if (name !== "map" || body === undefined) return undefined;
@@ -282,7 +282,7 @@ class Derivation {
   }
 }
 
-/** Both have to hold. Of two that the value moves in opposite directions (a band) neither side is the worse one. */
+/** Both have to hold. If the value moves the two in opposite directions (a band), the direction is unknown. */
 function both(left: Part, right: Part): Part {
   if (left === undefined || right === undefined) return figureOf(left ?? right);
   if ("holds" in left) return "holds" in right ? undefined : gated(left, right);
@@ -334,7 +334,7 @@ function times(slope: Slope, sign: Slope): Slope {
   return slope === 0 || sign === 0 ? 0 : slope === sign ? 1 : -1;
 }
 
-/** The sign of a number that is written out; 0 for anything else. */
+/** The sign of a literal number; 0 for anything else. */
 function signOf(node: ASTNode): Slope {
   if (node.op === "-_") return times(signOf(node.args), -1);
   if (node.op !== "value" || !["number", "bigint"].includes(typeof node.args)) return 0;
@@ -342,7 +342,7 @@ function signOf(node: ASTNode): Slope {
   return number > 0 ? 1 : number < 0 ? -1 : 0;
 }
 
-/** The larger one; the other where one is NaN. */
+/** The larger one; if one is NaN, the other. */
 function larger(left: number, right: number): number {
   return Number.isNaN(left) || right > left ? right : left;
 }
@@ -355,13 +355,13 @@ function asNumber(value: unknown): number {
   return typeof value === "number" ? value : Number.NaN;
 }
 
-/** @param visit true: the parts of this node are visited too */
+/** @param visit returns true to visit the parts of a node as well */
 function eachNode(part: unknown, visit: (node: ASTNode) => boolean): void {
   if (Array.isArray(part)) for (const one of part) eachNode(one, visit);
   else if (isNode(part) && visit(part) && part.op !== "value") eachNode(part.args, visit);
 }
 
-/** Equal for two trees of the same text, spaces and parentheses aside. */
+/** Equal for two trees of the same text, apart from spaces and parentheses. */
 function keyOf(part: unknown): string {
   if (Array.isArray(part)) return `[${part.map(keyOf).join(",")}]`;
   return isNode(part) ? `(${part.op} ${keyOf(part.args)})` : `${typeof part}:${JSON.stringify(String(part))}`;

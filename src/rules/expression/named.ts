@@ -1,6 +1,6 @@
 /**
- * Named values in expressions: `value.basis`. Where one is named its own expression is put in, so that it is as fresh as
- * what it rests on, and a rule that names it reads what it reads.
+ * Named values in expressions: `value.basis`. The expression of the value is inserted in place of its name, so that the result is as
+ * fresh as the inputs, and a rule that names it reads its inputs.
  */
 import type { Scope } from "../../domain/subject.ts";
 import type { Read } from "../rule.ts";
@@ -16,23 +16,23 @@ export interface KnownValue {
   readonly reads: readonly Read[];
 }
 
-/** The meaning of a name: a value, one that is wrong (told where it stands), or one that leads back to itself. */
+/** The meaning of a name: a value, one with a mistake (reported at its definition), or one that refers to itself. */
 export type FoundValue = KnownValue | "wrong" | { readonly circle: readonly string[] };
 
 export interface ValueLookup {
   readonly names: readonly string[];
-  /** @returns undefined for a name that nobody gave. */
+  /** @returns undefined for an unknown name */
   find(name: string): FoundValue | undefined;
 }
 
 export const noValues: ValueLookup = { names: [], find: () => undefined };
 
-/** `value.basis` as the parser is given it: one name of the same length, so that every place stays what it is. */
+/** `value.basis` in the form passed to the parser: one name of the same length, so that all offsets stay the same. */
 export const namedPrefix = "value_";
 
 const quotedOrNamed = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?<![\w"'])(\.?)value\.([A-Za-z][A-Za-z0-9_]*)/g;
 
-/** @returns the text with each named value as one name, and which are named. */
+/** @returns the text with each named value as one name, and the names used */
 export function joinNames(text: string): { readonly text: string; readonly named: readonly string[] } {
   const named = new Set<string>();
   const joined = text.replace(quotedOrNamed, (all, dot: string | undefined, name: string | undefined) => {
@@ -43,7 +43,7 @@ export function joinNames(text: string): { readonly text: string; readonly named
   return { text: joined, named: [...named] };
 }
 
-/** The named value that a name of the parser's stands for; null when somebody wrote it like this. */
+/** The named value for a name in the parser's tree; null if the text itself contains that name. */
 export function namedAt(name: string, text: string, at: number): string | null {
   return name.startsWith(namedPrefix) && text.startsWith("value.", at)
     ? name.slice(namedPrefix.length)

@@ -1,4 +1,4 @@
-/** The names of one expression: what they mean, and what was meant by one that means nothing. */
+/** Resolves the names of one expression, and suggests corrections for unknown ones. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
@@ -13,14 +13,14 @@ import { functionNames } from "./nodes/functions.ts";
 import { isScope, noEvent, outOfSight } from "./out-of-sight.ts";
 import { duration, fieldsByName, numberOf, time, typeOfField, wrong } from "./types.ts";
 
-/** Stands for what is wrong and has been told. */
+/** Placeholder for a part with a reported mistake. */
 export const bad: Compiling = { type: wrong, run: () => new Unknown("error", null, "not compiled") };
 
 export class Names {
   readonly naming: Naming;
   readonly gathered: Gathered;
   readonly tell: (problem: ExpressionProblem) => void;
-  /** The items of the loops around. */
+  /** The items of the enclosing loops. */
   readonly locals = new Map<string, Compiling>();
 
   constructor(naming: Naming, gathered: Gathered, tell: (problem: ExpressionProblem) => void) {
@@ -39,7 +39,7 @@ export class Names {
     return bad;
   }
 
-  /** A bare name: a loop's item, `value`, `now`; the scopes themselves are no values. */
+  /** Resolves a single name: a loop's item, `value`, or `now`; scopes alone are not values. */
   meaning(name: string, node: ASTNode): Compiling {
     const local = this.locals.get(name);
     if (local !== undefined) return local;
@@ -67,7 +67,7 @@ export class Names {
     });
   }
 
-  /** @param field what is named of it; null: it stands alone */
+  /** @param field the field that is read of it; null: none */
   unknown(name: string, node: ASTNode, field: string | null = null): Compiling {
     const names = this.all();
     const allowed = { allowed: names };

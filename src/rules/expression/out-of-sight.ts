@@ -1,4 +1,4 @@
-/** Names that an expression does not see from where it stands: whose they are, and what to write instead. */
+/** Messages for names that an expression cannot read: the scope that has them, and a suggestion. */
 import type { Scope } from "../../domain/subject.ts";
 import { eventKinds, scopes } from "../vocabulary/field-types.ts";
 import { eventVocabulary, visibleScopes, vocabulary } from "../vocabulary.ts";
@@ -10,10 +10,10 @@ const has = (scope: Scope, field: string): boolean =>
   vocabulary[scope].some((one) => one.name === field && one.type !== "texts" && one.type !== "numbers");
 
 /**
- * @param name as it was written: `position.liquidationDistance`, `value.basis`
- * @param wanted the scope that it is of
- * @param field of that scope; null where none was named, or it is a named value
- * @param quoted within the path of a history function
+ * @param name as written: `position.liquidationDistance`, `value.basis`
+ * @param wanted the scope of the name
+ * @param field field of that scope; null: none was named, or it is a named value
+ * @param quoted true within the path of a history function
  */
 export function outOfSight(
   name: string,
@@ -35,7 +35,7 @@ export function outOfSight(
   }
   if (own === "book" && wanted === "market") ways.push("`by: market`");
   else ways.push(`\`scope: ${wanted}\``);
-  // A scope that does not see the rule's present subject would lose it.
+  // A scope that does not include the rule's present subject would lose it.
   const both = visibleScopes[wanted].includes(own)
     ? undefined
     : scopes.find((one) => one !== own && [own, wanted].every((two) => visibleScopes[one].includes(two)));
@@ -51,7 +51,7 @@ function oneMarket(field: string, quoted: boolean): string {
   return `${quoted ? "market[SOL]" : 'market("SOL")'}.${field} of one market`;
 }
 
-/** `event.…` in a rule that is on no event. */
+/** Message for `event.…` in a rule without an event. */
 export function noEvent(field: string | null, { scopes: [own] }: Naming): string {
   const kinds = eventKinds.filter((kind) => eventVocabulary[kind].some(({ name }) => name === field));
   const on = kinds.length === 0 || kinds.length === eventKinds.length ? ["…"] : kinds;

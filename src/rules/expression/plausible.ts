@@ -1,4 +1,4 @@
-/** Comparisons with numbers that a figure does not sensibly have: mostly a percentage where a fraction is meant. */
+/** Detects comparisons with implausible numbers: mostly a percentage instead of a fraction. */
 import { formatAmount, formatPercent } from "../format.ts";
 import type { Range, Unit } from "../vocabulary/field-types.ts";
 import { rangeOf, type StaticType, unitOf } from "./types.ts";
@@ -12,8 +12,8 @@ const fractions: Partial<Readonly<Record<Unit, string>>> = {
 const maxShown = 60;
 
 /**
- * @param of the other side of the comparison, as it was written
- * @returns the warning, or null for a number within the range of that side, and where nothing is known of it
+ * @param of text of the other side of the comparison
+ * @returns a warning, or null for a number within the range of that side, or if the range is not known
  */
 export function implausible(
   of: string,
@@ -30,7 +30,7 @@ export function implausible(
       message: `${shown} is ${fraction}: ${limit} is ${formatPercent(limit)}, and ${limit}% is ${meant}`,
       nearest: String(meant),
     };
-  // A fraction far above any percentage is a way to ask for +∞.
+  // A fraction far above any percentage is a test for +∞.
   if (fraction !== undefined && limit > range.most) return null;
   const bounds = `${formatAmount(range.least)} to ${formatAmount(range.most)}`;
   return { message: `${shown} is compared with ${limit}: plausible are ${bounds}`, nearest: null };
@@ -38,7 +38,7 @@ export function implausible(
 
 const within = ({ least, most }: Range, value: number): boolean => value >= least && value <= most;
 
-/** `80%` in an expression: the sign is no part of the language, and alone means the rest of a division. */
+/** Finds `80%` in an expression: the language has no percent sign, and `%` alone is the remainder of a division. */
 export function percentIn(text: string): { readonly start: number; readonly message: string } | null {
   const bare = text.replace(/"[^"]*"|'[^']*'/g, (quoted) => " ".repeat(quoted.length));
   const found = /(?<![\w.])(\d+(?:\.\d+)?)\s*%(?=\s*(?:$|[)\]&|?:,<>=!]))/.exec(bare);

@@ -1,4 +1,4 @@
-/** Static types of expressions: CEL's, with what only we know beside them (unit of a number, members of an enum). */
+/** Static types of expressions: CEL's types with additions (unit of a number, members of an enum). */
 
 import { capabilityFields, orderItemFields, positionItemFields } from "../vocabulary/account.ts";
 import type { Field, Range, Unit } from "../vocabulary/field-types.ts";
@@ -7,7 +7,7 @@ export type StaticType =
   | {
       readonly kind: "double" | "int";
       readonly unit: Unit;
-      /** With what it is sensibly compared. Absent: not known. */
+      /** The plausible range. Absent: not known. */
       readonly range?: Range;
     }
   | { readonly kind: "bool" }
@@ -17,7 +17,7 @@ export type StaticType =
   | { readonly kind: "map"; readonly of: "texts" | "numbers"; readonly missing: "empty" | "unknown" }
   | { readonly kind: "list"; readonly of: StaticType }
   | { readonly kind: "record"; readonly name: string; readonly fields: ReadonlyMap<string, Field> }
-  /** Something is wrong with it, and has been said. */
+  /** It has a mistake, which is reported. */
   | { readonly kind: "wrong" };
 
 export const bool: StaticType = { kind: "bool" };
@@ -96,7 +96,7 @@ export function rangeOf(type: StaticType): Range | undefined {
   return type.kind === "double" || type.kind === "int" ? type.range : undefined;
 }
 
-/** The type of the same number with its range changed; without one where none was known. */
+/** The type of the number with another range; without a range if none was known. */
 export function withRange(type: StaticType, change: (range: Range) => Range | undefined): StaticType {
   const range = rangeOf(type);
   if (range === undefined || (type.kind !== "double" && type.kind !== "int")) return type;
@@ -109,7 +109,7 @@ export function unitOf(type: StaticType): Unit {
   return "none";
 }
 
-/** The unit of a sum, difference, product or quotient, where there is one to keep. */
+/** The unit of a sum, difference, product or quotient, if it has one. */
 export function combineUnits(operator: string, left: Unit, right: Unit): Unit {
   switch (operator) {
     case "+":
@@ -125,7 +125,7 @@ export function combineUnits(operator: string, left: Unit, right: Unit): Unit {
   }
 }
 
-/** For people: what an expression of this type is. */
+/** Text for display of a type. */
 export function describe(type: StaticType): string {
   switch (type.kind) {
     case "double":

@@ -1,4 +1,4 @@
-/** From the parsed tree to closures, node by node. */
+/** Compiles the parsed tree to closures, node by node. */
 
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { nearestName } from "../problem.ts";
@@ -36,26 +36,26 @@ import {
   withRange,
 } from "./types.ts";
 
-/** Loops within loops beyond this depth are refused: their cost multiplies. */
+/** Maximum depth of nested loops: their costs multiply. */
 const deepestLoops = 2;
-/** An account has about as many positions, or orders, at the most. */
+/** Assumed maximum number of positions, or orders, of an account. */
 const itemsOfAList = 64;
-/** Steps that one evaluation may take, counted at load: a millisecond, about. */
+/** Maximum number of steps of one evaluation, counted at load: about a millisecond. */
 const maxSteps = 100_000;
 
 export class Walk {
   readonly #text: string;
   readonly #names: Names;
-  /** A filter is an expression of its own inside of this one. */
+  /** Compiles a filter, which is an expression within this one. */
   readonly #compileFilter: CompileFilter;
   readonly #comparisons: Comparisons;
   readonly #limits: LimitMaps;
   #loops = 0;
-  /** The number of times that the part being compiled may run in one evaluation. */
+  /** The number of times that the current part may run in one evaluation. */
   #times = 1;
   #steps = 0;
 
-  /** @param checksRanges as of `Comparisons` */
+  /** @param checksRanges see `Comparisons` */
   constructor(text: string, names: Names, compileFilter: CompileFilter, checksRanges: boolean) {
     this.#text = text;
     this.#names = names;
@@ -163,7 +163,7 @@ export class Walk {
   }
 
   #access(node: ASTNode, left: ASTNode, name: string): Compiling {
-    // The position of the name behind the dot.
+    // The position of the name after the dot.
     const at = node.pos;
     if (
       left.op === "id" &&
@@ -265,7 +265,7 @@ export class Walk {
     const tick = name === "price" ? tickOf(args[0], this.#names) : noTick;
     const result = callFunction(name, compiled, tick, (message) => this.#names.problem(node, message));
     if (result !== undefined) return result;
-    // Messages look back over nothing, and know the market of their alert alone.
+    // Templates of channels have no history, and only the market of their alert.
     const looking = this.#names.naming.owners === undefined ? [...historyNames, "market"] : ["ago"];
     const names = [...functionNames, ...looking, "has"];
     return this.#names.problem(node, `unknown function ${name}`, {
@@ -344,7 +344,7 @@ export class Walk {
     }
   }
 
-  /** Compiles `has`: true if a field is there: missing is `false`, stale stays unknown. */
+  /** Compiles `has`: true if a field exists, false if it is missing, unknown if it is stale. */
   #has(node: ASTNode, argument: ASTNode | undefined): Compiling {
     if (argument?.op !== ".") return this.#names.problem(node, "has takes a field: has(event.price)");
     const left = this.#mapUnder(argument);
@@ -378,7 +378,7 @@ export class Walk {
   }
 }
 
-/** `ago` of a time is printed; with a window it looks back. */
+/** True for `ago` of a time, which is printed; with a window `ago` is a history function. */
 function isPrinted(name: string, args: readonly ASTNode[]): boolean {
   return name === "ago" && args.length === 1;
 }

@@ -1,4 +1,4 @@
-/** The keys that conditions and events share. */
+/** Keys that conditions and event rules share. */
 import { ownLabels } from "../../domain/alert.ts";
 import { builtInRules } from "../../domain/built-in.ts";
 import { limitIn, marketsOf } from "../../domain/limits.ts";
@@ -14,18 +14,18 @@ import type { LoadInput } from "./input.ts";
 import type { Reader } from "./reader.ts";
 import { problemAt } from "./source.ts";
 
-export interface Desk {
+export interface LoadContext {
   readonly input: LoadInput;
   readonly values: ValueLookup;
   readonly problem: (problem: RuleProblem) => void;
   readonly warn: (problem: RuleProblem) => void;
 }
 
-/** Characters of a rendered text. */
+/** Maximum length of a rendered text, characters. */
 const maxSummary = 300;
 const maxDescription = 1_500;
 
-/** Names that routing already gives to every alert. */
+/** Label names that routing adds to every alert. */
 const takenLabels = [...ownLabels, "account", "scope"];
 const taken: ReadonlySet<string> = new Set(builtInRules);
 const nameForm = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
@@ -50,13 +50,13 @@ export function readExpression(
   wanted: Wanted,
   naming: Naming,
   gathered: Gathered,
-  desk: Desk,
+  context: LoadContext,
   value?: Checked["tree"],
 ): Checked | undefined {
   const found = reader.text(key);
   if (found === undefined) return undefined;
   const report = ({ start, warning, ...problem }: ExpressionProblem): void =>
-    (warning ? desk.warn : desk.problem)(problemAt(found.placeOf(start), problem));
+    (warning ? context.warn : context.problem)(problemAt(found.placeOf(start), problem));
   return compileExpression(found.text, wanted, naming, gathered, report, value);
 }
 
@@ -65,16 +65,16 @@ export function readTemplate(
   key: "summary" | "description",
   naming: Naming,
   gathered: Gathered,
-  desk: Desk,
+  context: LoadContext,
 ): Template | undefined {
   const found = reader.text(key, key === "summary");
   if (found === undefined) return undefined;
   const isSummary = key === "summary";
   const longest = isSummary ? maxSummary : maxDescription;
-  // A summary is one line; places in it stay where they are.
+  // A summary is one line; the replacement keeps all offsets.
   const text = isSummary ? found.text.replaceAll("\n", " ") : found.text;
   return compileTemplate(text, longest, naming, gathered, ({ start, warning, ...problem }) =>
-    (warning ? desk.warn : desk.problem)(problemAt(found.placeOf(start), problem)),
+    (warning ? context.warn : context.problem)(problemAt(found.placeOf(start), problem)),
   );
 }
 
@@ -108,11 +108,11 @@ export function readMode(reader: Reader): RuleMode {
 export interface Selectable {
   readonly wallet: boolean;
   readonly symbol: boolean;
-  /** By the pair's own name, and nothing else. */
+  /** By the pair's own name only. */
   readonly pair: boolean;
 }
 
-export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): Select {
+export function readSelect(reader: Reader, selectable: Selectable, context: LoadContext): Select {
   const select = reader.map("select");
   const chosen: {
     wallet: string[] | null;
@@ -124,7 +124,7 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
     symbol: null,
     labels: {},
   };
-  const { wallets } = desk.input;
+  const { wallets } = context.input;
   for (const key of select?.keys ?? []) {
     const values = select!.texts(key);
     if (values === undefined) continue;
@@ -135,7 +135,7 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
         continue;
       }
       chosen.pair = values;
-      const names = desk.input.pairs?.map((pair) => pair.name);
+      const names = context.input.pairs?.map((pair) => pair.name);
       for (const value of names === undefined ? [] : values)
         if (!names!.includes(value))
           select!.problem(key, {
@@ -163,9 +163,9 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
       chosen.wallet = values;
     } else {
       const known = new Set(wallets.flatMap((wallet) => Object.keys(wallet.labels)));
-      // The empty text is what a missing label has, and labels that packs know are for those who want them.
+      // The empty text matches a missing label, and labels in shipped packs are optional.
       if (!known.has(key) && !values.includes("") && !isShipped(select!.place(key).file))
-        desk.warn(
+        context.warn(
           problemAt(select!.place(key), {
             message: `no wallet has the label ${key}: the rule has no subjects`,
             allowed: ["wallet", "symbol", ...known],
@@ -178,13 +178,13 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
   return chosen;
 }
 
-/** Packs that come with the program go by this name (settings/rule-files.ts). */
+/** Packs that come with the program have this prefix (settings/rule-files.ts). */
 const isShipped = (file: string): boolean => file.startsWith("shipped:");
 
 /**
- * The maximum age of each source's last answer: the rule's own word, else three times its schedule. A source that is asked
- * less often than that word could never be fresh, so it keeps its own pace.
- * @param stretchedAgesMs as of `LoadInput`
+ * The maximum age of each source's last answer: as the rule states it, else three times the interval of the source. For a source
+ * with a longer interval than the stated age the default applies, since it would never be fresh.
+ * @param stretchedAgesMs see `LoadInput`
  */
 export function staleness(
   ownMs: number | undefined,
@@ -200,18 +200,23 @@ export function staleness(
   return result as Record<Source, number>;
 }
 
-/** True if a wallet without a session can never answer what is read here. */
+/** True if a wallet without a session can never provide these fields. */
 export function needsSession(reads: readonly Read[]): boolean {
   return reads.some((read) => read.sources.includes("notifications") || read.field === "signedIn");
 }
 
-/** A limit that differs by market has no figure where there is none. */
-export function refuseMarketLimits(reader: Reader, select: Select, gathered: Gathered, desk: Desk): void {
+/** Refuses a limit that differs by market where there is no market. */
+export function refuseMarketLimits(
+  reader: Reader,
+  select: Select,
+  gathered: Gathered,
+  context: LoadContext,
+): void {
   for (const limit of gathered.marketlessLimits) {
-    const wallets = selected(select, desk).filter((wallet) => marketsOf(wallet.limits, limit) !== null);
+    const wallets = selected(select, context).filter((wallet) => marketsOf(wallet.limits, limit) !== null);
     if (wallets.length === 0) continue;
     const whose = wallets.length > 1 ? "have" : "has";
-    desk.problem(
+    context.problem(
       problemAt(reader.place(null), {
         message:
           `${named(wallets)} ${whose} the limit ${limit} by market, and what this rule is about has no market: ` +
@@ -221,19 +226,19 @@ export function refuseMarketLimits(reader: Reader, select: Select, gathered: Gat
   }
 }
 
-/** A wallet without a limit that a rule compares with leaves the rule blind, and says so before it does. */
+/** Warns of wallets that lack a limit that a rule reads: the rule cannot be judged for them. */
 export function warnOfLimits(
   reader: Reader,
   name: string,
   select: Select,
   limits: readonly string[],
-  desk: Desk,
+  context: LoadContext,
 ): void {
   const symbols = select.symbol?.map(symbolKey);
   for (const limit of limits) {
-    /** By what is missing: the whole limit, or that of some markets. */
+    /** Wallets by the missing part: the whole limit, or that of some markets. */
     const without = new Map<string, { readonly name: string }[]>();
-    for (const wallet of selected(select, desk)) {
+    for (const wallet of selected(select, context)) {
       if (limitIn(wallet.limits, limit, null) !== undefined) continue;
       const given = marketsOf(wallet.limits, limit);
       if (given?.rest === true) continue;
@@ -247,7 +252,7 @@ export function warnOfLimits(
     }
     for (const [where, wallets] of without) {
       const whose = wallets.length > 1 ? "they have" : "it has";
-      desk.warn(
+      context.warn(
         problemAt(reader.place(null), {
           message: `${name} cannot be judged for ${named(wallets)}: ${whose} no limit ${limit}${where}`,
         }),
@@ -256,8 +261,8 @@ export function warnOfLimits(
   }
 }
 
-/** The selected wallets whose limits are known. */
-function selected(select: Select, { input }: Desk) {
+/** The selected wallets with known limits. */
+function selected(select: Select, { input }: LoadContext) {
   return input.wallets.flatMap(({ name, labels, limits }) =>
     limits !== undefined &&
     (select.wallet === null || select.wallet.includes(name)) &&
@@ -272,7 +277,7 @@ function named(wallets: readonly { readonly name: string }[]): string {
   return names.length > 5 ? `${names.slice(0, 5).join(", ")} and ${names.length - 5} more` : names.join(", ");
 }
 
-/** A short text that is equal for equal conditions (FNV-1a over 64 bits). */
+/** A short text, equal for equal conditions (FNV-1a, 64 bits). */
 export function fingerprintOf(condition: unknown): string {
   let hash = 0xcbf29ce484222325n;
   for (const character of JSON.stringify(condition)) {

@@ -1,4 +1,4 @@
-/** A condition rule from its mapping. */
+/** Reads a condition rule from its mapping. */
 
 import { type Severity, severities } from "../../domain/alert.ts";
 import type { Checked } from "../expression/compile.ts";
@@ -11,8 +11,8 @@ import type { Compiled, ConditionRule, Level, Select } from "../rule.ts";
 import { scopes } from "../vocabulary/field-types.ts";
 import { countableEvents, visibleScopes } from "../vocabulary.ts";
 import {
-  type Desk,
   fingerprintOf,
+  type LoadContext,
   needsSession,
   readExpression,
   readLabels,
@@ -55,14 +55,14 @@ export const conditionKeys: readonly string[] = [
 
 const defaultKeepFiringMs = 60_000;
 
-/** @returns undefined when anything was wrong; every mistake was told. */
-export function readCondition(reader: Reader, desk: Desk): ConditionRule | undefined {
+/** @returns undefined if there was a mistake; every mistake was reported */
+export function readCondition(reader: Reader, context: LoadContext): ConditionRule | undefined {
   let wrong = false;
-  const watched: Desk = {
-    ...desk,
+  const watched: LoadContext = {
+    ...context,
     problem: (problem) => {
       wrong = true;
-      desk.problem(problem);
+      context.problem(problem);
     },
   };
   reader.allow(conditionKeys);
@@ -85,14 +85,14 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     },
     watched,
   );
-  const by = scope === "book" ? readBy(reader, desk) : null;
+  const by = scope === "book" ? readBy(reader, context) : null;
   if (scope !== "book" && reader.has("by"))
     reader.problem("by", { message: "by: belongs to rules of scope book" });
   const staleAfterMs = reader.durationMs("staleAfter", 1_000);
   const gathered = new Gathered(
-    staleness(staleAfterMs, desk.input.scheduleMs, desk.input.stretchedAgesMs),
-    desk.input.retentionMs,
-    desk.values,
+    staleness(staleAfterMs, context.input.scheduleMs, context.input.stretchedAgesMs),
+    context.input.retentionMs,
+    context.values,
   );
   const bare: Naming = {
     scopes:
@@ -111,13 +111,13 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     reader.problem("worse", { message: "worse: is the direction of the value: it needs one" });
   const worst = readWorst(reader, worse);
   const kind = value?.type.kind;
-  // A value that is wrong counts as some number here, so that the mistakes behind it are told as well.
+  // An invalid value counts as some number here, so that later mistakes are reported as well.
   const known = value === undefined ? { unit: "none" as const } : measureOf(value.type);
   const naming: Naming = !reader.has("value")
     ? bare
     : { ...bare, value: { kind: kind === "int" || kind === "duration" ? kind : "double", ...known } };
   const levels = readLevels(reader, naming, gathered, watched, value?.tree);
-  // What messages name is no reason to judge, so only the conditions' reads count; their windows are kept all the same.
+  // Fields in messages are no reason to judge, so only the conditions' reads count; the windows of messages are kept all the same.
   const reads = gathered.reads;
   const limits = gathered.neededLimits;
   const { readsNow, readsPresent } = gathered;
@@ -142,9 +142,9 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const keepFiringForMs = reader.durationMs("keepFiringFor") ?? defaultKeepFiringMs;
   const noData = reader.oneOf("noData", ["alert", "keep"] as const);
   if (wrong || name === undefined || levels === undefined || summary === undefined) return undefined;
-  if (by !== null) warnOfEmptyBook(reader, name, by, select, desk);
-  warnOfPace(reader, staleAfterMs, reads, desk);
-  warnOfLimits(reader, name, select, limits, desk);
+  if (by !== null) warnOfEmptyBook(reader, name, by, select, context);
+  warnOfPace(reader, staleAfterMs, reads, context);
+  warnOfLimits(reader, name, select, limits, context);
 
   const { file, line } = reader.place(null);
   return {
@@ -178,7 +178,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
       scope,
       value?.text ?? null,
       levels.map((level) => [level.severity, level.when.text, level.resolveWhen?.text ?? null]),
-      // Another selection makes another book of it.
+      // Another selection is another book.
       ...(by === null ? [] : [by, select]),
       ...(mode === "shadow" ? [mode] : []),
       ...(named.length > 0 ? [named] : []),
@@ -192,18 +192,18 @@ function measureOf(type: StaticType): Pick<NonNullable<Naming["value"]>, "unit" 
   return { unit: unitOf(type), range: rangeOf(type) };
 }
 
-/** Sizes of different markets do not add up. */
-function refuseNetSize(reader: Reader, gathered: Gathered, desk: Desk): void {
+/** Refuses to sum sizes of different markets. */
+function refuseNetSize(reader: Reader, gathered: Gathered, context: LoadContext): void {
   if (!gathered.reads.some((read) => read.scope === "book" && read.field === "netSize")) return;
-  desk.problem(
+  context.problem(
     problemAt(reader.place("by"), {
       message: "book.netSize is of one market: write by: market, or select one symbol",
     }),
   );
 }
 
-/** `market`, `none`, or a label that some wallet carries. */
-function readBy(reader: Reader, { input: { wallets } }: Desk): string {
+/** `market`, `none`, or a label that some wallet has. */
+function readBy(reader: Reader, { input: { wallets } }: LoadContext): string {
   const { text = "none" } = reader.text("by") ?? {};
   const labels = new Set(wallets.flatMap((wallet) => Object.keys(wallet.labels)));
   if (["market", "none"].includes(text) || labels.has(text) || wallets.length === 0) return text;
@@ -216,8 +216,14 @@ function readBy(reader: Reader, { input: { wallets } }: Desk): string {
   return text;
 }
 
-function warnOfEmptyBook(reader: Reader, name: string, by: string, select: Select, desk: Desk): void {
-  const { wallets } = desk.input;
+function warnOfEmptyBook(
+  reader: Reader,
+  name: string,
+  by: string,
+  select: Select,
+  context: LoadContext,
+): void {
+  const { wallets } = context.input;
   const isLabel = by !== "market" && by !== "none";
   const chosen = wallets.some(
     (wallet) =>
@@ -226,11 +232,13 @@ function warnOfEmptyBook(reader: Reader, name: string, by: string, select: Selec
       Object.entries(select.labels).every(([key, values]) => values.includes(wallet.labels[key] ?? "")),
   );
   if (chosen || wallets.length === 0) return;
-  desk.warn(problemAt(reader.place("select"), { message: `${name} selects no wallet: its book is empty` }));
+  context.warn(
+    problemAt(reader.place("select"), { message: `${name} selects no wallet: its book is empty` }),
+  );
 }
 
-/** `1` or `100%`; null: none is given. */
-function readWorst(reader: Reader, worse: keyof typeof givenDirections | undefined): number | null {
+/** `1` or `100%`; null: absent. */
+function readWorst(reader: Reader, worse: keyof typeof statedDirections | undefined): number | null {
   const found = reader.text("worst");
   if (found === undefined) return null;
   if (!reader.has("value"))
@@ -245,14 +253,14 @@ function readWorst(reader: Reader, worse: keyof typeof givenDirections | undefin
   return digits === undefined ? null : Number(digits) / (percent === "" ? 1 : 100);
 }
 
-const givenDirections = { higher: higherIsWorse, lower: lowerIsWorse, away: farFromZeroIsWorse } as const;
+const statedDirections = { higher: higherIsWorse, lower: lowerIsWorse, away: farFromZeroIsWorse } as const;
 
 /**
- * The direction in which the value gets worse at each level: as the rule says, as its condition gives it, against the way back
- * (`resolveWhen`), or towards the next level.
+ * The direction in which the value gets worse at each level: as the rule states it, as its condition gives it, opposite to
+ * `resolveWhen`, or towards the next level.
  */
-function withExcess(levels: readonly Level[], worse: keyof typeof givenDirections | undefined): Level[] {
-  const given = worse && givenDirections[worse];
+function withExcess(levels: readonly Level[], worse: keyof typeof statedDirections | undefined): Level[] {
+  const given = worse && statedDirections[worse];
   const side = worse === "away" ? ({ isEitherSide: true } as const) : {};
   let above: Level["excess"];
   return levels
@@ -266,16 +274,16 @@ function withExcess(levels: readonly Level[], worse: keyof typeof givenDirection
     .toReversed();
 }
 
-/** Either `levels:` with a `value:`, or the short form with `when:` and `severity:`. */
+/** Reads `levels:` with a `value:`, or the short form with `when:` and `severity:`. */
 function readLevels(
   reader: Reader,
   naming: Naming,
   gathered: Gathered,
-  desk: Desk,
+  context: LoadContext,
   value: Checked["tree"] | undefined,
 ): Level[] | undefined {
   const condition = (from: Reader, key: string) =>
-    readExpression(from, key, "condition", naming, gathered, desk, value) as Compiled<boolean> | undefined;
+    readExpression(from, key, "condition", naming, gathered, context, value) as Compiled<boolean> | undefined;
   if (!reader.has("levels")) {
     const severity = reader.oneOf("severity", severities, true);
     reader.text("when", true);
@@ -283,7 +291,7 @@ function readLevels(
     const resolveWhen = condition(reader, "resolveWhen");
     if (severity === undefined || when === undefined) return undefined;
     const level: Level = { severity, when, resolveWhen: resolveWhen ?? null };
-    tellOverlap(reader, level, desk);
+    reportOverlap(reader, level, context);
     return [level];
   }
   for (const key of ["when", "resolveWhen", "severity"])
@@ -307,35 +315,35 @@ function readLevels(
     const resolveWhen = condition(level, "resolveWhen");
     if (when === undefined) continue;
     const read: Level = { severity, when, resolveWhen: resolveWhen ?? null };
-    tellOverlap(level, read, desk);
+    reportOverlap(level, read, context);
     const below = levels.at(-1);
     const message = below === undefined ? null : notRising(below, read);
-    if (message !== null) desk.problem(problemAt(level.place("when"), { message }));
+    if (message !== null) context.problem(problemAt(level.place("when"), { message }));
     levels.push(read);
   }
   if (map.keys.length === 0) reader.problem("levels", { message: "levels are empty", allowed: severities });
   return levels.length > 0 ? levels : undefined;
 }
 
-function tellOverlap(reader: Reader, level: Level, desk: Desk): void {
+function reportOverlap(reader: Reader, level: Level, context: LoadContext): void {
   const message = overlapping(level);
-  if (message !== null) desk.problem(problemAt(reader.place("resolveWhen"), { message }));
+  if (message !== null) context.problem(problemAt(reader.place("resolveWhen"), { message }));
 }
 
-/** A word that is shorter than the schedule of what it is about would make the rule blind; it is not taken at that. */
+/** A `staleAfter` below the interval of a source would leave the rule without data; it is raised, with a warning. */
 function warnOfPace(
   reader: Reader,
   staleAfterMs: number | undefined,
   reads: ConditionRule["reads"],
-  desk: Desk,
+  context: LoadContext,
 ): void {
   if (staleAfterMs === undefined) return;
-  const { scheduleMs } = desk.input;
-  // Some are asked rarely on purpose, and nobody means them by "stale".
+  const { scheduleMs } = context.input;
+  // Some sources are read rarely on purpose, and are not meant by `staleAfter`.
   const paced = new Set(reads.flatMap((read) => read.sources).filter((source) => !isSlow(source)));
   const slow = [...paced].filter((source) => scheduleMs[source] > staleAfterMs);
   if (slow.length === 0) return;
-  desk.warn(
+  context.warn(
     problemAt(reader.place("staleAfter"), {
       message: `staleAfter is shorter than the schedule of ${slow.join(", ")}: those keep three times their schedule`,
     }),

@@ -1,4 +1,4 @@
-/** An event rule from its mapping. */
+/** Reads an event rule from its mapping. */
 import { severities } from "../../domain/alert.ts";
 import type { AckWord } from "../../domain/delivery.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
@@ -6,8 +6,8 @@ import type { Compiled, EventRule } from "../rule.ts";
 import { eventKinds } from "../vocabulary/field-types.ts";
 import { visibleToEvents } from "../vocabulary.ts";
 import {
-  type Desk,
   fingerprintOf,
+  type LoadContext,
   needsSession,
   readExpression,
   readLabels,
@@ -40,14 +40,14 @@ export const eventKeys: readonly string[] = [
 const ackWords: readonly AckWord[] = ["never", "whenDelivered", "whenAcknowledged", "always"];
 const always: Compiled<boolean> = { text: "true", unit: "none", run: () => true };
 
-/** @returns undefined when anything was wrong; every mistake was told. */
-export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
+/** @returns undefined if there was a mistake; every mistake was reported */
+export function readEvent(reader: Reader, context: LoadContext): EventRule | undefined {
   let wrong = false;
-  const watched: Desk = {
-    ...desk,
+  const watched: LoadContext = {
+    ...context,
     problem: (problem) => {
       wrong = true;
-      desk.problem(problem);
+      context.problem(problem);
     },
   };
   reader.allow(eventKeys);
@@ -69,9 +69,9 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
   );
   const severity = reader.oneOf("severity", severities, true);
   const gathered = new Gathered(
-    staleness(undefined, desk.input.scheduleMs, desk.input.stretchedAgesMs),
-    desk.input.retentionMs,
-    desk.values,
+    staleness(undefined, context.input.scheduleMs, context.input.stretchedAgesMs),
+    context.input.retentionMs,
+    context.values,
   );
   const naming: Naming = {
     scopes: visible,
@@ -97,7 +97,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
   if (wrong || name === undefined || severity === undefined || when === undefined || summary === undefined)
     return undefined;
 
-  warnOfLimits(reader, name, select, limits, desk);
+  warnOfLimits(reader, name, select, limits, context);
   const { file, line } = reader.place(null);
   return {
     kind: "event",

@@ -1,12 +1,12 @@
 /**
- * All rule files → one rule set, or every mistake in them. A set is taken whole or not at all: what is running is never
- * replaced by half of something.
+ * Loads all rule files into one rule set, or reports every mistake in them. A rule set is complete or not loaded at all, so that a
+ * running one is never replaced by a part of another.
  */
 import { isMap, isSeq, type Node, type YAMLMap } from "yaml";
 import { noValues } from "../expression/named.ts";
 import { nearestName, type RuleProblem } from "../problem.ts";
 import type { ConditionRule, EventRule } from "../rule.ts";
-import type { Desk } from "./common.ts";
+import type { LoadContext } from "./common.ts";
 import { conditionKeys, readCondition } from "./condition.ts";
 import { eventKeys, readEvent } from "./event.ts";
 import type { Loaded, LoadInput } from "./input.ts";
@@ -14,7 +14,7 @@ import { mappingOf, Reader } from "./reader.ts";
 import { problemAt, RuleSource, scalarText } from "./source.ts";
 import { ValueBook } from "./values.ts";
 
-/** The keys of an override beside a rule's own keys. Renaming is none of it. */
+/** The keys of an override besides a rule's own keys. Renaming is not possible. */
 const overrideOnly = ["enabled"];
 const notOverridden = ["name", "scope", "on"];
 const maxRules = 1_000;
@@ -28,18 +28,18 @@ export function loadRules(input: LoadInput): Loaded {
     warn: (problem: RuleProblem) => warnings.push(problem),
   };
   const values = new ValueBook({ ...bare, values: noValues });
-  const desk: Desk = { ...bare, values };
+  const context: LoadContext = { ...bare, values };
   const conditions: ConditionRule[] = [];
   const events: EventRule[] = [];
   const seen = new Map<string, string>();
 
-  const read = input.files.map((file) => rulesOf(file.name, file.text, desk, values));
+  const read = input.files.map((file) => rulesOf(file.name, file.text, context, values));
   let hasAllNames = !read.includes(null);
   for (const { source, node } of read.flatMap((rules) => rules ?? [])) {
     const at = source.place(node.range?.[0] ?? 0);
     if (!isMap(node)) {
       hasAllNames = false;
-      desk.problem(
+      context.problem(
         problemAt(at, { message: "a rule is a mapping: name, scope or on, when, severity, summary" }),
       );
       continue;
@@ -49,20 +49,20 @@ export function loadRules(input: LoadInput): Loaded {
     if (name === "") hasAllNames = false;
     const before = seen.get(name);
     if (name !== "" && before !== undefined)
-      desk.problem(problemAt(at, { message: `the rule ${name} is there already, at ${before}` }));
-    // An override means the first of two: held against the second, it would only be wrong in other ways.
+      context.problem(problemAt(at, { message: `the rule ${name} is there already, at ${before}` }));
+    // An override applies to the first of two rules of one name; applied to the second, it would only cause further mistakes.
     const isSecond = name !== "" && before !== undefined;
     if (!isSecond) seen.set(name, `${at.file}:${at.line}`);
     if (seen.size > maxRules) {
-      desk.problem(problemAt(at, { message: `more than ${maxRules} rules` }));
+      context.problem(problemAt(at, { message: `more than ${maxRules} rules` }));
       break;
     }
-    const over = isSecond ? null : overrideOf(name, map.has("on") && !map.has("scope"), desk);
+    const over = isSecond ? null : overrideOf(name, map.has("on") && !map.has("scope"), context);
     if (over === "off") continue;
-    const reader = new Reader(source, map, over, `ruleOverrides.${name}`, desk.problem);
+    const reader = new Reader(source, map, over, `ruleOverrides.${name}`, context.problem);
     const problemsBefore = problems.length;
     if (map.has("scope") === map.has("on")) {
-      desk.problem(
+      context.problem(
         problemAt(at, {
           message: map.has("on")
             ? "a rule has a scope or an on, not both"
@@ -70,17 +70,22 @@ export function loadRules(input: LoadInput): Loaded {
         }),
       );
     } else if (map.has("on")) {
-      const rule = readEvent(reader, desk);
+      const rule = readEvent(reader, context);
       if (rule !== undefined && problems.length === problemsBefore) events.push(rule);
     } else {
-      const rule = readCondition(reader, desk);
+      const rule = readCondition(reader, context);
       if (rule !== undefined && problems.length === problemsBefore) conditions.push(rule);
     }
   }
   for (const name of Object.keys(input.overrides)) {
     if (seen.has(name)) continue;
     const message = `no rule is called ${name}`;
-    desk.problem({ ...overridePlace(name), message, allowed: [], nearest: nearestName(name, seen.keys()) });
+    context.problem({
+      ...overridePlace(name),
+      message,
+      allowed: [],
+      nearest: nearestName(name, seen.keys()),
+    });
   }
   const named = values.finish();
   if (problems.length > 0)
@@ -92,11 +97,11 @@ export function loadRules(input: LoadInput): Loaded {
       names: [...seen.keys()],
       hasAllNames,
     };
-  for (const rule of [...conditions, ...events]) warnOfWatchOnly(rule, desk);
+  for (const rule of [...conditions, ...events]) warnOfWatchOnly(rule, context);
   return { ruleSet: { values: named, conditions, events }, warnings };
 }
 
-/** In the order in which a reader of the files meets them, overrides last. A key that was looked at twice is told once. */
+/** Sorts mistakes in the order of the files, overrides last, and removes duplicates. */
 function inOrder(problems: readonly RuleProblem[], files: readonly string[]): RuleProblem[] {
   const told = new Set<string>();
   const rank = (problem: RuleProblem) => (problem.line === 0 ? files.length : files.indexOf(problem.file));
@@ -108,52 +113,52 @@ function inOrder(problems: readonly RuleProblem[], files: readonly string[]): Ru
     .sort((a, b) => rank(a) - rank(b) || a.line - b.line || a.column - b.column);
 }
 
-/** Somewhere in it, at the beginning of a line. */
+/** Matches anywhere in the text, at the beginning of a line. */
 const ruleFileBegins = /^[\s{]*["']?(?:rules|values)["']?\s*:/m;
 
-/** @returns null for a file that does not hold a list of rules or values, which is told */
+/** @returns null for a file without a list of rules or values, which is reported */
 function rulesOf(
   name: string,
   text: string,
-  desk: Desk,
+  context: LoadContext,
   values: ValueBook,
 ): { source: RuleSource; node: Node }[] | null {
   const example = { message: "a rule file begins with rules: and a list of rules" };
-  // A key, or a file of the system, that is named by mistake is not quoted.
+  // The content of a key file or a system file that is named by mistake is not quoted.
   if (!ruleFileBegins.test(text)) {
-    desk.problem(problemAt({ file: name, line: 1, column: 1, source: "" }, example));
+    context.problem(problemAt({ file: name, line: 1, column: 1, source: "" }, example));
     return null;
   }
   const source = new RuleSource(name, text);
-  const root = source.parse(desk.problem);
+  const root = source.parse(context.problem);
   if (root === undefined) return null;
   if (!isMap(root)) {
-    desk.problem(problemAt(source.place(root?.range?.[0] ?? 0), example));
+    context.problem(problemAt(source.place(root?.range?.[0] ?? 0), example));
     return null;
   }
-  const reader = new Reader(source, root as YAMLMap, null, name, desk.problem);
+  const reader = new Reader(source, root as YAMLMap, null, name, context.problem);
   reader.allow(["rules", "values"]);
   const named = (root as YAMLMap).get("values", true) as Node | undefined;
   if (isSeq(named)) for (const node of named.items) values.add(source, node as Node);
   else if (reader.has("values"))
-    desk.problem(
+    context.problem(
       problemAt(reader.place("values"), { message: "values: is a list of named values: name, scope, value" }),
     );
   const rules = (root as YAMLMap).get("rules", true) as Node | undefined;
   if (rules === undefined && isSeq(named)) return [];
   if (!isSeq(rules)) {
-    desk.problem(problemAt(reader.place("rules"), example));
+    context.problem(problemAt(reader.place("rules"), example));
     return null;
   }
   return rules.items.map((node) => ({ source, node: node as Node }));
 }
 
-function overrideOf(name: string, isEvent: boolean, desk: Desk): YAMLMap | null | "off" {
-  if (!Object.hasOwn(desk.input.overrides, name)) return null;
-  const map = mappingOf(desk.input.overrides[name]);
+function overrideOf(name: string, isEvent: boolean, context: LoadContext): YAMLMap | null | "off" {
+  if (!Object.hasOwn(context.input.overrides, name)) return null;
+  const map = mappingOf(context.input.overrides[name]);
   const allowed = (isEvent ? eventKeys : conditionKeys).filter((key) => !notOverridden.includes(key));
   if (map === undefined) {
-    desk.problem({ ...overridePlace(name), message: "an override is a mapping", allowed, nearest: null });
+    context.problem({ ...overridePlace(name), message: "an override is a mapping", allowed, nearest: null });
     return null;
   }
   const enabled = map.get("enabled");
@@ -161,7 +166,7 @@ function overrideOf(name: string, isEvent: boolean, desk: Desk): YAMLMap | null 
   for (const pair of [...map.items]) {
     const key = scalarText(pair.key) ?? "";
     if (allowed.includes(key)) continue;
-    desk.problem({
+    context.problem({
       ...overridePlace(`${name}.${key}`),
       message: `unknown key ${key}`,
       allowed: [...allowed, ...overrideOnly],
@@ -170,7 +175,7 @@ function overrideOf(name: string, isEvent: boolean, desk: Desk): YAMLMap | null 
     map.delete(key);
   }
   if (enabled !== undefined && typeof enabled !== "boolean")
-    desk.problem({
+    context.problem({
       ...overridePlace(`${name}.enabled`),
       message: "enabled is true or false",
       allowed: [],
@@ -183,11 +188,11 @@ function overridePlace(path: string) {
   return { file: `ruleOverrides.${path}`, line: 0, column: 0, source: "" };
 }
 
-/** A wallet without a session gets no notifications: a rule that lives on them is silent for it, and says so here. */
-function warnOfWatchOnly(rule: ConditionRule | EventRule, desk: Desk): void {
+/** Warns that a rule on notifications does not work for a wallet without a session. */
+function warnOfWatchOnly(rule: ConditionRule | EventRule, context: LoadContext): void {
   if (!rule.needsSession) return;
   const { wallet, labels } = rule.select;
-  const deaf = desk.input.wallets.filter(
+  const deaf = context.input.wallets.filter(
     (candidate) =>
       candidate.watchOnly &&
       (wallet === null || wallet.includes(candidate.name)) &&
@@ -195,7 +200,7 @@ function warnOfWatchOnly(rule: ConditionRule | EventRule, desk: Desk): void {
   );
   if (deaf.length === 0) return;
   const names = deaf.map((candidate) => candidate.name);
-  desk.warn({
+  context.warn({
     file: rule.file,
     line: rule.line,
     column: 1,

@@ -1,6 +1,6 @@
 /**
- * Reads the keys of one mapping, and tells every mistake where it stands. An override from the configuration lies over
- * the file's own mapping: its keys win, and its mistakes are told under its own name, since it has no line here.
+ * Reads the keys of one mapping, and reports each mistake with its place. An override from the configuration is merged over the
+ * file's mapping: its keys take precedence, and its mistakes are reported under its own name, since it has no line here.
  */
 import { Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml";
 import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
@@ -9,11 +9,11 @@ import { type Place, type ProblemText, problemAt, type RuleSource, scalarText } 
 
 export interface TextAt {
   readonly text: string;
-  /** Finds the place of the character at this offset. */
+  /** The place of the character at this offset. */
   readonly placeOf: (offset: number) => Place;
 }
 
-/** Keys that complete another one: an override of that one drops what the file says of them. */
+/** Keys that belong to another key: an override of the other key removes those of the file. */
 const completes: Readonly<Record<string, string>> = { resolveWhen: "when" };
 
 export class Reader {
@@ -23,7 +23,7 @@ export class Reader {
   readonly #path: string;
   readonly #report: (problem: RuleProblem) => void;
 
-  /** @param path names the override for its reader: `ruleOverrides.MarginHigh`. */
+  /** @param path name of the override in reports: `ruleOverrides.MarginHigh` */
   constructor(
     source: RuleSource,
     map: YAMLMap,
@@ -51,14 +51,14 @@ export class Reader {
     this.#report(problemAt(this.place(key), problem));
   }
 
-  /** The place of a key's value; the mapping itself with null or for a key that is not there. */
+  /** The place of a key's value; of the mapping itself for null or a missing key. */
   place(key: string | null): Place {
     const node = key === null ? undefined : this.#node(key);
     if (node === undefined) return this.#source.place(this.#map.range?.[0] ?? 0);
     return this.#placeOfNode(node, key ?? "");
   }
 
-  /** Refuses keys that are not offered. */
+  /** Reports keys that are not allowed. */
   allow(allowed: readonly string[]): void {
     for (const map of [this.#map, this.#over]) {
       for (const pair of map?.items ?? []) {
@@ -171,7 +171,7 @@ export class Reader {
   }
 }
 
-/** A value from the configuration as a mapping of the same kind as a file's; undefined when it is none. */
+/** Converts a value from the configuration to a mapping as in a file; undefined if it is not one. */
 export function mappingOf(value: unknown): YAMLMap | undefined {
   const { contents } = new Document(value);
   return isMap(contents) ? (contents as YAMLMap) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Checks that levels rise, and that each leaves room for its own way back: what can be seen where they compare the same
- * thing with numbers that are written out.
+ * Checks that levels rise, and that each level and its `resolveWhen` exclude each other, as far as they compare the same expression
+ * with literal numbers.
  */
 import type { Severity } from "../../domain/alert.ts";
 import type { Bound, Compiled } from "../rule.ts";
@@ -13,18 +13,18 @@ export interface LevelText {
 
 const isBelow = ({ operator }: Bound) => operator === "<" || operator === "<=";
 
-/** @returns what is wrong with a level above one of a lesser severity, or null: it asks for more. */
+/** @returns a text if the higher level is not stricter than the lower one, or null */
 export function notRising(lower: LevelText, higher: LevelText): string | null {
   const [a, b] = [lower.when.bound, higher.when.bound];
   if (a === undefined || b === undefined || a.of !== b.of || isBelow(a) !== isBelow(b)) return null;
   const rises = isBelow(a) ? b.limit < a.limit : b.limit > a.limit;
-  // The limit itself belongs to the one and not to the other.
+  // The limit itself belongs to only one of `<` and `<=`.
   const stricter = a.limit === b.limit && a.operator.length === 2 && b.operator.length === 1;
   if (rises || stricter) return null;
   return `the levels do not rise: ${higher.severity} (${higher.when.text}) is no further than ${lower.severity} (${lower.when.text})`;
 }
 
-/** @returns what is wrong with a way back that can be taken while the level holds, or null. */
+/** @returns a text if `resolveWhen` can hold while the level holds, or null */
 export function overlapping({ when, resolveWhen }: LevelText): string | null {
   const [a, b] = [when.bound, resolveWhen?.bound];
   if (a === undefined || b === undefined || a.of !== b.of) return null;

@@ -1,4 +1,4 @@
-/** A rule file with its positions: where a node stands, and where a character of an expression stands. */
+/** A rule file with the positions of nodes and of characters within expressions. */
 import { isScalar, LineCounter, type Node, type Scalar } from "yaml";
 import { parsedYaml, tooManyParts } from "../../domain/yaml.ts";
 import { offsetInScalar } from "../../domain/yaml-place.ts";
@@ -17,7 +17,7 @@ export interface ProblemText {
   readonly nearest?: string | null;
 }
 
-/** No rule file that a person wrote is larger; a larger one is a mistake or an attack. */
+/** Maximum size of a rule file, bytes. A larger one is a mistake or an attack. */
 const largestFile = 512 * 1024;
 
 export class RuleSource {
@@ -30,7 +30,7 @@ export class RuleSource {
     this.text = text;
   }
 
-  /** @returns the root node, or undefined when the text is no YAML; told through `report`. */
+  /** @returns the root node, or undefined if the text is not valid YAML, which is reported with `report` */
   parse(report: (problem: RuleProblem) => void): Node | null | undefined {
     if (this.text.length > largestFile) {
       report(problemAt(this.place(0), { message: `the file is larger than ${largestFile / 1024} KB` }));
@@ -48,7 +48,7 @@ export class RuleSource {
         );
       return document.errors.length > 0 ? undefined : (document.contents as Node | null);
     } catch (error) {
-      // Nesting beyond all measure exhausts the parser's stack.
+      // Extremely deep nesting overflows the parser's stack.
       report(problemAt(this.place(0), { message: `not valid YAML: ${firstLine(String(error))}` }));
       return undefined;
     }
@@ -60,7 +60,7 @@ export class RuleSource {
     return { file: this.name, ...known, source: this.#lineAt(known.line) };
   }
 
-  /** By the beginnings of lines, which the parser noted: a file with thousands of mistakes asks for as many lines. */
+  /** Uses the line starts that the parser recorded: a file with thousands of mistakes reads as many lines. */
   #lineAt(line: number): string {
     const start = this.#lines.lineStarts[line - 1] ?? 0;
     const end = this.text.indexOf("\n", start);
@@ -68,7 +68,7 @@ export class RuleSource {
     return end !== -1 && whole.endsWith("\r") ? whole.slice(0, -1) : whole;
   }
 
-  /** The place of the character at `offset` of a scalar's value; its beginning where that cannot be said. */
+  /** The place of the character at `offset` of a scalar's value; the beginning of the scalar if that is not known. */
   placeIn(node: Scalar, value: string, offset: number): Place {
     const [start, end] = node.range ?? [0, 0];
     return this.place(start + offsetInScalar(this.text.slice(start, end), value, offset));
@@ -79,7 +79,7 @@ export function problemAt(place: Place, { message, allowed = [], nearest = null 
   return { ...place, message, allowed, nearest };
 }
 
-/** The text of a scalar as it was written; `when: true` is the text `true`. */
+/** The text of a scalar as written; for `when: true` the text `true`. */
 export function scalarText(node: unknown): string | undefined {
   if (!isScalar(node) || node.value === null || node.value === undefined) return undefined;
   return typeof node.value === "string" ? node.value : (node.source ?? String(node.value));

@@ -1,6 +1,6 @@
 /**
- * `values:` of the rule files: figures with a name, of every subject of a scope. Each is compiled when something names it
- * first, or at the end; so they may stand in any order and in any file.
+ * `values:` of the rule files: named figures of every subject of a scope. Each is compiled when it is first named, or at the end,
+ * so they may be in any order and in any file.
  */
 import { isMap, type Node, type YAMLMap } from "yaml";
 import type { Scope } from "../../domain/subject.ts";
@@ -9,12 +9,12 @@ import type { FoundValue, KnownValue, ValueLookup } from "../expression/named.ts
 import type { Compiled, NamedValue } from "../rule.ts";
 import { type Unit, units } from "../vocabulary/field-types.ts";
 import { visibleScopes } from "../vocabulary.ts";
-import { type Desk, readExpression, staleness } from "./common.ts";
+import { type LoadContext, readExpression, staleness } from "./common.ts";
 import { Reader } from "./reader.ts";
 import { problemAt, type RuleSource } from "./source.ts";
 
 const valueKeys: readonly string[] = ["name", "scope", "value", "unit", "description"];
-/** Those whose figures enter history: a value of another scope could not be looked back over. */
+/** Scopes whose figures are stored in history: windows over values of other scopes would have no data. */
 const valueScopes: readonly Scope[] = ["position", "trader", "wallet", "market", "daemon"];
 const nameForm = /^[A-Za-z][A-Za-z0-9]{0,47}$/;
 const maxValues = 200;
@@ -32,21 +32,21 @@ interface Definition {
 
 export class ValueBook implements ValueLookup {
   readonly #definitions = new Map<string, Definition>();
-  readonly #desk: Desk;
-  /** Being compiled now, each because the one before it names it. */
+  readonly #context: LoadContext;
+  /** Values being compiled now, each named by the previous one. */
   readonly #chain: string[] = [];
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(context: LoadContext) {
+    this.#context = context;
   }
 
   get names(): readonly string[] {
     return [...this.#definitions.keys()];
   }
 
-  /** Notes a definition. What is wrong with its form is told. */
+  /** Adds a definition. Mistakes in its form are reported. */
   add(source: RuleSource, node: Node): void {
-    const { problem } = this.#desk;
+    const { problem } = this.#context;
     const at = source.place(node.range?.[0] ?? 0);
     if (!isMap(node)) {
       problem(problemAt(at, { message: "a named value is a mapping: name, scope, value" }));
@@ -99,7 +99,7 @@ export class ValueBook implements ValueLookup {
     return definition.found;
   }
 
-  /** Compiles what nothing named. @returns all that are good, in the order of the files. */
+  /** Compiles values that nothing named. @returns all valid ones, in the order of the files */
   finish(): readonly NamedValue[] {
     return [...this.#definitions.values()].flatMap((definition) => {
       if (definition.state === "new") this.#compile(definition);
@@ -111,7 +111,7 @@ export class ValueBook implements ValueLookup {
     const { name, scope, reader } = definition;
     definition.state = "compiling";
     this.#chain.push(name);
-    const { input } = this.#desk;
+    const { input } = this.#context;
     const gathered = new Gathered(
       staleness(undefined, input.scheduleMs, input.stretchedAgesMs),
       input.retentionMs,
@@ -121,10 +121,10 @@ export class ValueBook implements ValueLookup {
       scopes: visibleScopes[scope],
       event: null,
       value: null,
-      // Events are counted by the rules of the subject that they belong to.
+      // Only rules of the subject that an event belongs to count events.
       countable: [],
     };
-    const compiled = readExpression(reader, "value", "figure", naming, gathered, this.#desk);
+    const compiled = readExpression(reader, "value", "figure", naming, gathered, this.#context);
     this.#chain.pop();
     definition.state = "done";
     if (compiled === undefined) return;

@@ -1,14 +1,14 @@
-/** Positions, trader accounts and wallets, as rules see them. */
+/** Vocabulary of rules for positions, trader accounts and wallets. */
 import type { Source } from "../../domain/sources.ts";
 import { group } from "./field.ts";
 import type { Field } from "./field-types.ts";
 
-/** Risk is computed here from these three: as old as the oldest of them. */
+/** Risk is computed from these three sources and is as old as the oldest of them. */
 const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];
 
 const state = group(["traderState"]);
 const marked = group(risk);
-/** The effects of funding on an account: by the newest rate of each market that it holds. */
+/** Figures of funding use the newest rate of each market that the account holds. */
 const funded = group([...risk, "fundingRates"]);
 const none = group([]);
 const fills = group(["fills"]);
@@ -16,7 +16,7 @@ const fundingHistory = group(["funding"]);
 
 export const sides = ["long", "short"] as const;
 
-/** The rights of an account, as the exchange calls it, and what it is for. */
+/** The rights of an account: the exchange's name, and the meaning. */
 const capabilities = [
   ["placeLimitOrder", "place limit orders"],
   ["placeMarketOrder", "place market orders"],
@@ -26,7 +26,7 @@ const capabilities = [
   ["withdrawCollateral", "withdraw collateral"],
 ] as const;
 export const capabilityNames: readonly string[] = capabilities.map(([name]) => name);
-/** `viaActivation`: once the account is made active again, which such an act does by itself. */
+/** `viaActivation`: after the account is made active again, which such an action does by itself. */
 export const capabilityWords = ["yes", "viaActivation", "no"] as const;
 
 const position: readonly Field[] = [
@@ -212,7 +212,7 @@ export const accountFields = { position, trader, wallet } as const;
 /** Items of `trader.positions`: the fields of a position, each with its own name. */
 export const positionItemFields: readonly Field[] = position;
 
-/** Items of `trader.orders`. */
+/** Fields of the items of `trader.orders`. */
 export const orderItemFields: readonly Field[] = [
   state.text("symbol", "the market"),
   state.oneOf("side", ["bid", "ask"], "bid buys, ask sells"),
@@ -224,7 +224,7 @@ export const orderItemFields: readonly Field[] = [
   state.awaited("age", "duration", "orders", "time since it was placed"),
 ];
 
-/** Parts of `trader.capabilities`. */
+/** Members of `trader.capabilities`. */
 export const capabilityFields: readonly Field[] = capabilities.map(([name, what]) =>
   state.boolean(name, `it may ${what}, if only by being made active again`),
 );

@@ -1,4 +1,4 @@
-/** The holdings of several wallets together, as rules see it: books (what a rule selects) and pairs (declared hedges). */
+/** Vocabulary of rules for aggregates over several wallets: books (what a rule selects) and pairs (declared hedges). */
 import type { Source } from "../../domain/sources.ts";
 import { group } from "./field.ts";
 import type { Field } from "./field-types.ts";
@@ -12,7 +12,7 @@ const fills = group(["fills"]);
 const funding = group(["funding"]);
 const none = group([]);
 
-/** The causes of a pair's break; empty while nothing did, or nothing has told yet. */
+/** The causes of a pair's break; empty: not broken, or the cause is not known. */
 const breakers = ["adl", "liquidation", "stop", "fill", ""];
 
 const book: readonly Field[] = [

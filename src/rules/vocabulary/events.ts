@@ -1,10 +1,10 @@
-/** The fields of `event`, by its kind. Optional ones may be missing: unknown in conditions, "–" in templates. */
+/** The fields of `event`, by kind. Optional ones may be missing: unknown in conditions, "–" in templates. */
 
 import { capabilityNames, capabilityWords, sides } from "./account.ts";
 import { group } from "./field.ts";
 import type { Field, RuleEventKind } from "./field-types.ts";
 
-/** An event has happened: it does not age like a figure, so its fields have no sources. */
+/** Fields of events have no sources, since an event does not become stale. */
 const { number, boolean, text, oneOf, duration, time, map } = group([]);
 
 const bookSide = oneOf("side", [...sides, "bid", "ask"], "side, where the record has one", true);
@@ -32,7 +32,7 @@ const notificationTypes = [
   "spot_collateral_liquidation",
 ];
 
-/** The fields whose changes are reported as market events; the watch tells exactly these. */
+/** The fields whose changes are reported as market events. */
 export const marketChangeFields = [
   "status",
   "sessionState",

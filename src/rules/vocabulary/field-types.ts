@@ -1,12 +1,12 @@
-/** The kinds of fields that an expression can name, and the scopes and events that have them. */
+/** Types of the fields that expressions can name, and the scopes and events that have them. */
 
 import type { EventKind } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";
 
 /**
- * Types as rules see them. `duration` is kept in ms, `time` in ms since the epoch. `enum` is text with known members.
- * A `texts` map answers `""` for a missing key, a `numbers` map answers unknown.
+ * Types in rules. `duration` is stored in ms, `time` in ms since the epoch. `enum` is text with known members. A `texts` map
+ * gives `""` for a missing key, a `numbers` map gives unknown.
  */
 export type FieldType =
   | "number"
@@ -21,7 +21,7 @@ export type FieldType =
   | "orders"
   | "capabilities";
 
-/** The units of numbers, and how they are printed. `ratio` is a fraction; `rate` a fraction an hour, `yearlyRate` a year. */
+/** The units of numbers, which determine how they are printed. `ratio` is a fraction; `rate` a fraction per hour, `yearlyRate` per year. */
 export const units = [
   "usd",
   "price",
@@ -39,7 +39,7 @@ export const units = [
 
 export type Unit = (typeof units)[number];
 
-/** The numbers with which a figure is sensibly compared, both ends among them. */
+/** The plausible values of a figure, both limits included. */
 export interface Range {
   readonly least: number;
   readonly most: number;
@@ -49,20 +49,20 @@ export interface Field {
   readonly name: string;
   readonly type: FieldType;
   readonly unit: Unit;
-  /** Its meaning, with its sign. */
+  /** Its meaning, including its sign. */
   readonly meaning: string;
-  /** A figure is as old as the oldest of these; none: it has no age. */
+  /** Sources of a figure, which is as old as the oldest of them; empty: it has no age. */
   readonly sources: readonly Source[];
-  /** Brings what is missing while all sources have answered; asked for where a rule reads this. Its age is no matter. */
+  /** Source that provides the figure if it is missing after all sources have answered; read if a rule needs it. Its age does not count. */
   readonly awaits?: Source;
-  /** Members of an enum. An open one takes other words too, with a warning. */
+  /** Members of an enum. An open enum accepts other words too, with a warning. */
   readonly members?: readonly string[];
   readonly open?: boolean;
-  /** The value that stands for "there is none", as text for people. */
+  /** Text for the value that stands for "none". */
   readonly absent?: string;
-  /** Left out: any number. A comparison with one outside of it is a warning. */
+  /** A comparison with a number outside of this range is a warning. Absent: any number is plausible. */
   readonly plausible?: Range;
-  /** Not supplied by the watch but worked out from its times. */
+  /** Computed from the times of the watch, instead of being supplied by it. */
   readonly derived?: "age" | "dataAge" | "staleWallets" | "lopsidedFor";
 }
 

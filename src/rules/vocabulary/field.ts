@@ -1,12 +1,12 @@
-/** Short forms in which the table's rows are written. */
+/** Short forms for the rows of the vocabulary. */
 import type { Source } from "../../domain/sources.ts";
 import type { Field, FieldType, Range, Unit } from "./field-types.ts";
 
 type Rest = Partial<Pick<Field, "absent" | "members" | "open" | "derived" | "awaits" | "plausible">>;
 
 /**
- * Ranges by unit, where a field has none of its own. A distance above 1 is possible (a short's liquidation price may be
- * three times the mark), and yet nobody asks to be told of one.
+ * Plausible ranges by unit, for fields without a range of their own. A distance above 1 is possible (a short position's liquidation
+ * price may be three times the mark), but no useful limit for an alert.
  */
 const plausible: Partial<Readonly<Record<Unit, Range>>> = {
   ratio: { least: 0, most: 1 },
@@ -15,7 +15,7 @@ const plausible: Partial<Readonly<Record<Unit, Range>>> = {
   times: { least: 0, most: 1_000 },
 };
 
-/** Rows of one group: their sources stand once. */
+/** Rows with the same sources. */
 export function group(sources: readonly Source[]) {
   const field = (name: string, type: FieldType, unit: Unit, meaning: string, rest: Rest = {}): Field => ({
     name,
@@ -29,13 +29,13 @@ export function group(sources: readonly Source[]) {
   return {
     number: (name: string, unit: Unit, meaning: string, absent?: string): Field =>
       field(name, "number", unit, meaning, absent === undefined ? {} : { absent }),
-    /** A number that may sensibly be above what its unit says. */
+    /** A number that may plausibly exceed the range of its unit. */
     numberUpTo: (most: number, name: string, unit: Unit, meaning: string, absent?: string): Field =>
       field(name, "number", unit, meaning, {
         ...(absent === undefined ? {} : { absent }),
         plausible: { least: 0, most },
       }),
-    /** A number that may be missing until `awaits` has told of it. */
+    /** A number that may be missing until the source `awaits` was read. */
     awaited: (name: string, unit: Unit, awaits: Source, meaning: string): Field =>
       field(name, unit === "duration" ? "duration" : "number", unit, meaning, { awaits }),
     derivedNumber: (

@@ -1,9 +1,9 @@
-/** Every function of the language, for people: how it is called and what it gives. A test holds it to what is compiled. */
+/** Reference of all functions of the language: form and result. A test compares it with the compiled functions. */
 
 export interface FunctionRow {
   readonly name: string;
   readonly group: "history" | "numbers" | "lists" | "texts" | "times" | "printing";
-  /** As it is written. */
+  /** The form of a call. */
   readonly form: string;
   readonly gives: string;
 }

@@ -1,4 +1,4 @@
-/** The vocabulary of channel templates: the alert as a message tells it, the message, and what was known when it was owed. */
+/** The vocabulary of channel templates: the alert, the message, and facts recorded when the message became pending. */
 import { alertChangeKinds, endings, severities } from "../../domain/alert.ts";
 import { eventVocabulary, vocabulary } from "../vocabulary.ts";
 import { group } from "./field.ts";
@@ -6,7 +6,7 @@ import { eventKinds, type Field, scopes } from "./field-types.ts";
 
 const { number, boolean, text, oneOf, duration, time, map } = group([]);
 
-/** All of them are our own: none is unknown. */
+/** Fields of perpwatch's own data, which are never unknown. */
 const word = (name: string, members: readonly string[], meaning: string): Field => ({
   ...oneOf(name, members, meaning),
   members,
@@ -54,11 +54,11 @@ const message: readonly Field[] = [
   number("more", "count", "0: a message names all that it is about"),
 ];
 
-/** Lists and what is made of them are no text, and messages have no loops. */
+/** Types that cannot be printed: lists and maps, as templates have no loops. */
 const unprinted: ReadonlySet<Field["type"]> = new Set(["positions", "orders", "capabilities"]);
 
-/** As it was when the message was owed: nothing grows old in it. */
-function asTold({ derived: _derived, awaits: _awaits, ...field }: Field): Field {
+/** A field as recorded with the message: it does not become stale. */
+function asRecorded({ derived: _derived, awaits: _awaits, ...field }: Field): Field {
   return { ...field, sources: [] };
 }
 
@@ -68,7 +68,7 @@ function eventFields(): readonly Field[] {
     for (const field of eventVocabulary[kind]) {
       const known = byName.get(field.name);
       if (known === undefined) byName.set(field.name, field);
-      // The same name on another kind: all of its words may stand there.
+      // The same name in another event kind: the field accepts the words of all kinds.
       else if (known.type !== field.type || known.members !== field.members) {
         const { members: _members, open: _open, ...rest } = known;
         byName.set(field.name, { ...rest, type: known.type === "enum" ? "text" : known.type });
@@ -82,7 +82,10 @@ export const messageVocabulary: Readonly<Record<string, readonly Field[]>> = {
   alert,
   message,
   ...Object.fromEntries(
-    scopes.map((scope) => [scope, vocabulary[scope].filter(({ type }) => !unprinted.has(type)).map(asTold)]),
+    scopes.map((scope) => [
+      scope,
+      vocabulary[scope].filter(({ type }) => !unprinted.has(type)).map(asRecorded),
+    ]),
   ),
-  event: eventFields().map(asTold),
+  event: eventFields().map(asRecorded),
 };

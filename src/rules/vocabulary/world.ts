@@ -1,4 +1,4 @@
-/** Markets, the exchange and perpwatch itself, as rules see them. */
+/** Vocabulary of rules for markets, the exchange and perpwatch itself. */
 
 import { group } from "./field.ts";
 import type { Field } from "./field-types.ts";

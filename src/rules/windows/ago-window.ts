@@ -1,6 +1,6 @@
 /**
- * `ago`, `change` and `changeRatio`: the value at the window's beginning is the last sample at or before it, unless
- * that was stale by then. By the minute, each minute keeps its last sample.
+ * `ago`, `change` and `changeRatio`: the value at the window's beginning is the last sample at or before it, unless that was stale by
+ * then. Long windows keep the last sample of each minute.
  */
 import { Unknown } from "../value.ts";
 import { pushMinutes } from "./buckets.ts";
@@ -9,7 +9,7 @@ import { Samples, TIME, VALUE } from "./samples.ts";
 import type { Layout, Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
-/** The shared part of the windows of one specification. */
+/** Data shared by the windows of one specification. */
 interface Kind {
   readonly fn: "ago" | "change" | "changeRatio";
   readonly shape: Shape;
@@ -20,7 +20,7 @@ export function agoKind(fn: Kind["fn"], shape: Shape): Kind {
   return { fn, shape, layout: { head: 1, stride: 2, most: shape.most } };
 }
 
-/** In front of the samples: the minute in which the edge lay when it was looked for. */
+/** Offset of a number before the samples: the minute of the edge at the last search. */
 const MINUTE = 0;
 
 export class AgoWindow implements Window {
@@ -47,7 +47,7 @@ export class AgoWindow implements Window {
         return true;
       }
     }
-    // What is late may count before what did.
+    // A late sample may be before the one that counted.
     if (index < samples.end) samples.setHead(MINUTE, Number.NaN);
     samples.insert(index, atMs, value);
     this.#forget(samples.timeAt(samples.end - 1));
@@ -123,7 +123,7 @@ export class AgoWindow implements Window {
     this.#samples.setHead(MINUTE, Number.NaN);
   }
 
-  /** Everything before the sample that counts at the edge; what is staler than that can never count. */
+  /** Drops samples before the one that counts at the edge; older ones can never count. */
   #forget(nowMs: number): void {
     const samples = this.#samples;
     const keep = samples.above(this.#lastInstant(nowMs)) - 1;
@@ -138,18 +138,18 @@ export class AgoWindow implements Window {
     return this.#instantOf(this.#kind.shape.edge.at(nowMs));
   }
 
-  /** @returns the index of the sample that counts at the edge; -1: there is none */
+  /** @returns the index of the sample that counts at the edge; -1: none */
   #then(nowMs: number): number {
     const samples = this.#samples;
     const { edge, byMinute, staleAfterMs } = this.#kind.shape;
     const fromMs = edge.at(nowMs);
     let index = this.#counts;
     const minute = samples.head(MINUTE);
-    // By the minute it is the same one for a minute.
+    // In long windows it is the same one for a minute.
     if (!(byMinute && fromMs >= minute && fromMs < minute + minuteMs && index >= samples.first)) {
       index = samples.above(this.#instantOf(fromMs)) - 1;
       this.#counts = index;
-      // The newest may be followed by another one of that minute.
+      // After the newest there may be another one in that minute.
       samples.setHead(MINUTE, index < samples.end - 1 ? minuteOf(fromMs) : Number.NaN);
     }
     return index < samples.first || fromMs - samples.timeAt(index) > staleAfterMs ? -1 : index;

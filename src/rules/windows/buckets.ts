@@ -1,13 +1,13 @@
-/** Roll-ups as windows take them: minute by minute. */
+/** Feeds roll-ups to windows, minute by minute. */
 import { minuteMs } from "./minute.ts";
 import type { BucketStats } from "./window.ts";
 
-/** Takes one minute into a window that is known by its roll-up only. */
+/** A window that takes minutes of which only the roll-up is known. */
 export interface MinuteTaker {
   takeMinute(atMs: number, stats: BucketStats, companion: BucketStats | undefined): void;
 }
 
-/** Hands a roll-up on by the minute. A wider bucket becomes minutes that are alike, which keeps its sums right. */
+/** Feeds a roll-up by the minute. A wider bucket is divided into equal minutes, which keeps sums correct. */
 export function pushMinutes(
   into: MinuteTaker,
   atMs: number,
@@ -40,8 +40,8 @@ function minuteOf(stats: BucketStats, atMs: number, isLast: boolean): BucketStat
 }
 
 /**
- * Sum of the squared distances from the mean. The difference of two large sums loses digits: what is lost can never be
- * more than the spread allows.
+ * Sum of the squared distances from the mean. The difference of two large sums loses digits; the error is limited to what the range
+ * of values allows.
  */
 export function squaresAround({ count, min, max, sum, sumSquares }: BucketStats): number {
   if (min === max) return 0;

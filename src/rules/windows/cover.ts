@@ -1,13 +1,13 @@
 /**
- * The times that were watched: a sample stands from its time until it is stale, and the union of those spans is the cover. A
- * union does not care in which order its parts came, so late samples and replays give the same cover.
+ * The periods with data: a sample is valid from its time until it is stale, and the union of these spans is the cover. A union does not
+ * depend on the order of its parts, so late samples and replays give the same cover.
  *
- * The newest span belongs to the window: it grows with every sample, and mostly there is no other. These are those before.
+ * The newest span is stored in the window: it grows with every sample, and mostly it is the only one. Here are the earlier ones.
  */
 import { Unknown } from "../value.ts";
 
 export class Cover {
-  /** Starts and ends in turn, ascending, not touching. Gaps are rare, so this stays short. */
+  /** Alternating starts and ends, ascending, not touching. Gaps are rare, so this is short. */
   readonly #spans: number[] = [];
 
   get isEmpty(): boolean {
@@ -21,7 +21,7 @@ export class Cover {
       if (toMs > spans[length - 1]!) spans[length - 1] = toMs;
       return;
     }
-    // The spans that [from, to] touches become one with it.
+    // Spans that touch [from, to] are merged with it.
     let first = 0;
     while (first < length && spans[first + 1]! < fromMs) first += 2;
     let after = first;
@@ -35,7 +35,7 @@ export class Cover {
     spans.splice(first, after - first, from, to);
   }
 
-  /** Takes the newest span out. @returns where it begins */
+  /** Removes the newest span. @returns its beginning */
   pop(): number {
     this.#spans.pop();
     return this.#spans.pop() ?? Number.NaN;
@@ -48,7 +48,7 @@ export class Cover {
     if (gone > 0) spans.splice(0, gone);
   }
 
-  /** @returns ms of [from, to] that were watched. */
+  /** @returns covered time within [from, to], ms */
   within(fromMs: number, toMs: number): number {
     let total = 0;
     for (let i = 0; i < this.#spans.length; i += 2)
@@ -57,7 +57,7 @@ export class Cover {
   }
 }
 
-/** @returns ms that lie in both spans */
+/** @returns length of the intersection of both spans, ms */
 export function overlap(fromMs: number, toMs: number, otherFromMs: number, otherToMs: number): number {
   return Math.max(0, Math.min(toMs, otherToMs) - Math.max(fromMs, otherFromMs));
 }

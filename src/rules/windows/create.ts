@@ -1,4 +1,4 @@
-/** The window that a rule's history function asks for. */
+/** Creates the window of a history function. */
 import { unreachable } from "../../domain/unreachable.ts";
 import type { WindowSpec } from "../rule.ts";
 import { AgoWindow, agoKind } from "./ago-window.ts";
@@ -14,14 +14,14 @@ import type { Window } from "./window.ts";
 
 type Spec = Pick<WindowSpec, "fn" | "windowMs" | "staleAfterMs" | "quantile">;
 
-/** @param timezone of `today`, an IANA name. */
+/** @param timezone time zone of `today`, an IANA name */
 export function createWindow(spec: Spec, timezone: string): Window {
   return windowMaker(spec, timezone)();
 }
 
 /**
- * Makes the windows of one specification. Their shared part is made once: a window itself is little more than its samples.
- * @returns what makes one of them
+ * Creates the windows of one specification. Their shared data are created once: a window itself is little more than its samples.
+ * @returns a function that creates one of them
  */
 export function windowMaker(spec: Spec, timezone: string): () => Window {
   const { fn } = spec;
@@ -67,7 +67,7 @@ export function windowMaker(spec: Spec, timezone: string): () => Window {
 function shapeOf({ windowMs, staleAfterMs }: Spec, timezone: string): Shape {
   const edge = windowMs === "today" ? todayEdge(timezone) : rollingEdge(windowMs);
   const byMinute = windowMs === "today" || windowMs > rawUpToMs;
-  // Those of the minutes at both ends, and the one that reaches in over the edge.
+  // Those of the minutes at both ends, and the one that overlaps the edge.
   const most = byMinute ? Math.ceil(edge.longestMs / minuteMs) + 3 : Number.POSITIVE_INFINITY;
   return { edge, staleAfterMs, byMinute, most };
 }

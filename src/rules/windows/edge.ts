@@ -6,43 +6,43 @@ const dayMs = 86_400_000;
 
 type DayOf = ReturnType<typeof dayOf>;
 
-/** Every window asks for it with every look: edges of all kinds are one class, so that asking is nearly nothing. */
+/** Used at every reading of a window. A single class for all kinds of edges, so that calls stay monomorphic and cheap. */
 export class Edge {
-  /** The longest that the window can be, ms. */
+  /** The maximum length of the window, ms. */
   readonly longestMs: number;
   readonly #day: DayOf | null;
   readonly #whole: boolean;
 
-  /** @param day of `today`. @param whole see `wholeMinutes` */
+  /** @param day calendar day, for `today`  @param whole see `wholeMinutes` */
   constructor(longestMs: number, day: DayOf | null, whole: boolean) {
     this.longestMs = longestMs;
     this.#day = day;
     this.#whole = whole;
   }
 
-  /** @returns the first instant that belongs to the window as of `nowMs`. */
+  /** @returns the first millisecond that belongs to the window at `nowMs` */
   at(nowMs: number): number {
     const fromMs = this.#day === null ? nowMs - this.longestMs : this.#day(nowMs).startMs;
     return this.#whole ? minuteOf(fromMs) : fromMs;
   }
 
-  /** @returns until when, not including it, `at` surely gives the `fromMs` that it gives at `nowMs`. */
+  /** @returns the time until which (exclusive) `at` is certain to return the `fromMs` that it returns at `nowMs` */
   staysUntil(fromMs: number, nowMs: number): number {
     if (this.#day !== null) return this.#day(nowMs).endMs;
     return this.#whole ? fromMs + minuteMs + this.longestMs : nowMs;
   }
 
-  /** @returns when something seen until `lastMs` falls out of a window that it is in at `nowMs`. */
+  /** @returns the time at which samples up to `lastMs`, which are in the window at `nowMs`, leave it */
   leavesAt(lastMs: number, nowMs: number): number {
     return this.#day === null ? lastMs + this.longestMs + 1 : this.#day(nowMs).endMs;
   }
 
-  /** This one at the beginning of the minute that it lies in: what is kept by the minute enters and leaves whole. */
+  /** The edge rounded down to whole minutes: minutes enter and leave a window as a whole. */
   wholeMinutes(): Edge {
     return new Edge(this.longestMs, this.#day, true);
   }
 
-  /** A hundredth of the window, between a second and a minute: how finely a figure that moves all the time is followed. */
+  /** A hundredth of the window, between a second and a minute: the resolution at which a continuously changing figure is followed. */
   get fineStepMs(): number {
     return Math.min(Math.max(this.longestMs / 100, 1_000), minuteMs);
   }
@@ -57,8 +57,8 @@ export function todayEdge(timezone: string): Edge {
 }
 
 /**
- * @returns a function that gives the calendar day around an instant: its first ms, and that of the next day. A day begins with
- * its midnight, where the clocks jump over that at the jump. Where they go back over midnight the new day has begun.
+ * @returns a function that gives the calendar day of a time: its first ms, and that of the next day. A day begins at midnight; if
+ * clocks skip midnight, at the skip; if they are set back over midnight, at the first midnight.
  */
 export function dayOf(timezone: string): (nowMs: number) => { startMs: number; endMs: number } {
   const zone = new Zone(timezone);
@@ -66,7 +66,7 @@ export function dayOf(timezone: string): (nowMs: number) => { startMs: number; e
   let cached = { startMs: 0, endMs: 0 };
   return (nowMs) => {
     if (nowMs < cached.startMs || nowMs >= cached.endMs) {
-      // Days since 1970 on the wall.
+      // Days since 1970 by local time.
       let day = Math.floor((nowMs + zone.offsetMs(nowMs)) / dayMs);
       while (firstOf(day + 1) <= nowMs) day++;
       cached = { startMs: firstOf(day), endMs: firstOf(day + 1) };

@@ -1,7 +1,7 @@
 /**
- * `minOver`, `maxOver` and `drawdown`: a monotonic queue. Only samples that can still become the extreme are kept:
- * each is beaten by none that is newer, so the first is the answer and reading is O(1). A late sample finds its place
- * by the same rule, which makes the queue a function of the set of samples and not of their order.
+ * `minOver`, `maxOver` and `drawdown`: a monotonic queue. Only samples that can still become the extreme are kept: no newer sample
+ * exceeds them, so the first is the result and reading is O(1). A late sample is inserted by the same rule, so the queue depends
+ * on the set of samples, and not on their order.
  */
 import { Unknown } from "../value.ts";
 import { pushMinutes } from "./buckets.ts";
@@ -11,13 +11,13 @@ import { Samples } from "./samples.ts";
 import { enoughCover, type Layout, type Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
-/** The shared part of the windows of one specification. */
+/** Data shared by the windows of one specification. */
 interface Kind {
   readonly fn: "minOver" | "maxOver" | "drawdown";
   readonly shape: Shape;
   /** A minimum is the maximum of the negated values. */
   readonly sign: 1 | -1;
-  /** The time for which a sample stands, ms. */
+  /** The time for which a sample is valid, ms. */
   readonly width: number;
   readonly layout: Layout;
 }
@@ -34,8 +34,8 @@ export function extremeKind(fn: Kind["fn"], shape: Shape): Kind {
 }
 
 /**
- * In front of the samples: when the newest one was seen; since when all has been watched until it becomes stale; time and
- * height at the end of the queue; and, for a fall, the newest value. Most samples ask for no more than this.
+ * Offsets of numbers before the samples: the time of the newest sample; the time since which there are data without a gap; time and
+ * height at the end of the queue; and, for a drawdown, the newest value. Most samples need only these.
  */
 const [NEWEST_MS, WATCHED_MS, END_TIME, END_HEIGHT, NEWEST] = [0, 1, 2, 3, 4] as const;
 
@@ -57,7 +57,7 @@ export class ExtremeWindow implements Window {
     const { byMinute } = shape;
     const queue = this.#queue;
     if (byMinute && fn !== "drawdown" && queue.head(END_HEIGHT) > sign * value) {
-      // Its minute has a higher one, and is watched.
+      // Its minute has a higher sample, and has data.
       const sinceMs = queue.head(END_TIME);
       if (atMs >= queue.head(NEWEST_MS) && atMs >= sinceMs && atMs < sinceMs + minuteMs) {
         queue.setHead(NEWEST_MS, atMs);
@@ -118,7 +118,7 @@ export class ExtremeWindow implements Window {
       : drawdown(peak, value, queue.moreAt(queue.first, 0));
   }
 
-  /** Share of the window that was watched. */
+  /** Share of the window for which there are data. */
   coverage(nowMs: number): number {
     const queue = this.#queue;
     const { edge, staleAfterMs } = this.#kind.shape;
@@ -137,14 +137,14 @@ export class ExtremeWindow implements Window {
     if (queue.first === queue.end) return null;
     const leaves = edge.leavesAt(queue.timeAt(queue.first) + width - 1, nowMs);
     if (fn !== "minOver") return leaves;
-    // Fully watched: nothing changes before the newest sample gets stale. With gaps, the share moves all the time.
+    // Without gaps nothing changes before the newest sample becomes stale. With gaps the share changes all the time.
     const whole = this.#isWhole(fromMs, nowMs);
     return Math.min(leaves, whole ? queue.head(NEWEST_MS) + staleAfterMs : nowMs + edge.fineStepMs);
   }
 
   holdsUntilMs(nowMs: number): number {
     const { fn, shape } = this.#kind;
-    // With gaps, the share that was watched moves all the time, and with each sample, be it of this very moment.
+    // With gaps the share changes all the time, and with each sample, even at the same time.
     if (fn === "minOver" && !this.#isWhole(shape.edge.at(nowMs), nowMs)) return nowMs - 1;
     return (this.nextEdgeMs(nowMs) ?? nowMs) - 1;
   }
@@ -183,8 +183,8 @@ export class ExtremeWindow implements Window {
   }
 
   /**
-   * @param watchedMs since when it counts as watched, from the sample or from the beginning of its minute
-   * @returns whether none is newer
+   * @param watchedMs time since which there are data: that of the sample, or the beginning of its minute
+   * @returns true if no sample is newer
    */
   #take(atMs: number, value: number, watchedMs: number): boolean {
     const queue = this.#queue;
@@ -201,11 +201,11 @@ export class ExtremeWindow implements Window {
     return isNewest;
   }
 
-  /** Something was watched before the newest span, or after it and apart from it. */
+  /** Takes a sample before the newest span, or after it with a gap. */
   #takeApart(watchedMs: number, atMs: number, sinceMs: number, newestMs: number): void {
     const { staleAfterMs } = this.#kind.shape;
     const cover = this.#earlier ?? new Cover();
-    // A past that comes after the present lies before all that was seen, sample for sample.
+    // Past samples that are loaded later are all before the first sample.
     if (atMs + staleAfterMs < sinceMs) {
       cover.add(watchedMs, atMs + staleAfterMs);
       this.#earlier = cover;
@@ -217,11 +217,11 @@ export class ExtremeWindow implements Window {
     this.#earlier = cover.isEmpty ? null : cover;
   }
 
-  /** Puts a height where it can still become the extreme. @returns its index; -1: it cannot */
+  /** Inserts a height if it can still become the extreme. @returns its index; -1: it cannot */
   #place(time: number, height: number, companion: number): number {
     const queue = this.#queue;
     const at = queue.above(time);
-    // Beaten by a newer one, or by a higher one of the same instant.
+    // Exceeded by a newer one, or by a higher one of the same time.
     if (at < queue.end && queue.valueAt(at) >= height) return -1;
     if (at > queue.first && queue.timeAt(at - 1) === time && queue.valueAt(at - 1) > height) return -1;
     let beaten = at;
@@ -237,15 +237,15 @@ export class ExtremeWindow implements Window {
 }
 
 /**
- * The companion's value behind the highest value of a stretch that is known by its roll-up only. Equity and profit move
- * together, but for money that comes in or goes out: exact unless that happened within the stretch.
+ * The companion's value at the highest value of a period of which only the roll-up is known. Equity and profit change together except
+ * for deposits and withdrawals: exact unless one happened within the period.
  */
 function behindPeak(stats: BucketStats, companion: BucketStats): number {
   const shifted = companion.last + (stats.max - stats.last);
   return Math.min(Math.max(shifted, companion.min), companion.max);
 }
 
-/** From the peak to now, as a share of what stood behind it. Behind nothing, any fall is endless. */
+/** The fall from the peak until now, as a share of the companion at the peak. If that is not positive, any fall is infinite. */
 function drawdown(peak: number, newest: number, behind: number): number | Unknown {
   const fall = peak - newest;
   if (!(fall > 0)) return fall <= 0 ? 0 : new Unknown("nan", null, "drawdown of an infinite series");

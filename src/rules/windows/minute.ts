@@ -1,6 +1,6 @@
-/** Minutes, by which long windows keep their samples. */
+/** Minutes, the resolution of long windows. */
 
 export const minuteMs = 60_000;
 
-/** @returns when the minute began that an instant lies in, ms. */
+/** @returns the beginning of the minute of a time, ms */
 export const minuteOf = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;

@@ -1,8 +1,8 @@
 /**
- * `avgOver`, `stddevOver` and `zscore`, weighted by time. What was summed up for whole blocks of the series (an hour of
- * minutes, a minute of samples) is kept until something late arrives in it, so that a reading adds a few blocks and not
- * a day of minutes. Blocks lie on the clock, not on the samples: the same series gives the same digits however it was
- * fed. A running sum would drift.
+ * `avgOver`, `stddevOver` and `zscore`, weighted by time. Sums over whole blocks of the series (an hour of minutes, a minute of
+ * samples) are kept until a late sample arrives in a block, so that a reading adds a few blocks and not a day of minutes. Blocks
+ * are aligned to the clock, not to the samples: the same series gives the same digits however it was fed. A running sum would
+ * drift.
  */
 import { Unknown } from "../value.ts";
 import { notCovered } from "./cover.ts";
@@ -27,17 +27,17 @@ import {
 } from "./steps.ts";
 
 const blockMinutes = 60;
-/** A deviation that is smaller than this share of the mean is what is left of rounding. */
+/** A deviation below this share of the mean is rounding error. */
 const noise = 1e-12;
 
-/** The shared part of the windows of one specification. */
+/** Data shared by the windows of one specification. */
 interface Kind extends StepsKind {
   readonly fn: "avgOver" | "stddevOver" | "zscore";
   readonly blockMs: number;
   readonly meansOfMinutes: boolean;
 }
 
-/** @param shape its edge by whole minutes where it is kept by the minute */
+/** @param shape with an edge at whole minutes for long windows */
 export function momentsKind(fn: Kind["fn"], shape: Shape): Kind {
   const blockMs = shape.byMinute ? blockMinutes * minuteMs : minuteMs;
   const deviates = fn !== "avgOver";
@@ -45,43 +45,43 @@ export function momentsKind(fn: Kind["fn"], shape: Shape): Kind {
 }
 
 /**
- * Moments of steps are three numbers in a row: time, sum, and squares around the mean where deviations are asked for. Two of
- * them add up to that of all their steps.
+ * Moments of steps are three consecutive numbers: time, sum, and squares around the mean if deviations are needed. Moments of two sets
+ * can be added.
  */
 const [MS, SUM, SQUARES] = [0, 1, 2] as const;
 const width = 3;
 /** Offsets of those sums: of all but the newest sample, of the whole blocks, and of the newest block. */
 const [SETTLED, MIDDLE, TAIL] = [0, width, 2 * width] as const;
-/** The edge that `SETTLED` is about, from when to when it lies there, and since when the newest sample stands. */
+/** The edge of `SETTLED`, the times between which it is valid, and the time since which the newest sample is valid. */
 const [SETTLED_FROM, SETTLED_AT, SETTLED_UNTIL, NEWEST_BEGINS] = [
   3 * width,
   3 * width + 1,
   3 * width + 2,
   3 * width + 3,
 ] as const;
-/** Well above `enoughCover`. */
+/** Clearly above `enoughCover`. */
 const amply = 0.91;
 /** No block. */
 const none = -1;
 const noBlocks: readonly number[] = doubles(0);
 
-/** The result of the present reading; one for all windows. */
+/** The result of the present reading; shared by all windows. */
 const total = doubles(width);
 
 export class MomentsWindow extends SteppedWindow<Kind> {
   readonly #sums = doubles(NEWEST_BEGINS + 1);
   #settledLast = -1;
-  /** The version that all this belongs to. */
+  /** The version of the samples that all this was computed from. */
   #of = -1;
-  /** The first sample behind the edge. */
+  /** The first sample after the edge. */
   #known = -1;
 
-  /** The sums of the samples of its block, each together with all that follow it, the last one first. */
+  /** The sums of the samples of the first block, each together with all later ones, the last one first. */
   #head: readonly number[] = noBlocks;
   #headKey = none;
   #headFirst = 0;
   #headEnd = 0;
-  /** The sums of the blocks that lie in the window as a whole. */
+  /** The sums of the blocks that are completely within the window. */
   #blocks: readonly number[] = noBlocks;
   #middleFrom = none;
   #middleUntil = none;
@@ -111,7 +111,7 @@ export class MomentsWindow extends SteppedWindow<Kind> {
     return lengthMs > 0 ? total[MS]! / lengthMs : 0;
   }
 
-  /** Leaves the moments of the window in `total`: what has settled, and the newest sample until now. */
+  /** Writes the moments of the window to `total`: the settled part, and the newest sample until now. */
   #addNewest(nowMs: number): void {
     const { samples } = this;
     const { deviates } = this.kind;
@@ -123,7 +123,7 @@ export class MomentsWindow extends SteppedWindow<Kind> {
   }
 
   /**
-   * The mean of minutes, for which most rules ask, in one go: with calls and figures in between it would cost twice as much.
+   * The mean of minutes, the most frequent function, in one pass: separate calls would cost twice as much.
    */
   #mean(nowMs: number): number | Unknown {
     const { samples } = this;
@@ -149,7 +149,7 @@ export class MomentsWindow extends SteppedWindow<Kind> {
       }
     }
     const lengthMs = nowMs - fromMs;
-    // A division is dear enough to be left out where the answer is plain.
+    // A division is skipped if the result is clear.
     if (!(ms > lengthMs * amply)) {
       const watched = lengthMs > 0 ? ms / lengthMs : 0;
       if (watched < enoughCover) return notCovered(watched);
@@ -184,10 +184,10 @@ export class MomentsWindow extends SteppedWindow<Kind> {
     if (last < samples.first) return;
     const lastMs = this.beginsAt(last);
     sums[NEWEST_BEGINS] = lastMs;
-    // It may lie before the window.
+    // It may be before the window.
     if (samples.timeAt(last) < fromMs) return;
     const known = this.#known;
-    // The edge moves on by a sample or two at a time.
+    // The edge moves by one or two samples at a time.
     let first =
       fromMs >= before && known >= samples.first && known <= last ? known : samples.above(fromMs - 1);
     while (first < last && samples.timeAt(first) < fromMs) first++;
@@ -211,7 +211,7 @@ export class MomentsWindow extends SteppedWindow<Kind> {
     this.#addTail(lastKey, last);
   }
 
-  /** Adds the part of its block behind the edge: summed up from the block's end, so that the edge can move through it. */
+  /** Adds the part of the first block after the edge: summed from the block's end, so that the edge can move through it. */
   #addHead(key: number, first: number): void {
     const { samples } = this;
     const { deviates, blockMs } = this.kind;
@@ -232,7 +232,7 @@ export class MomentsWindow extends SteppedWindow<Kind> {
     if (at >= 0 && at < this.#head.length) merge(this.#sums, SETTLED, this.#head, at, deviates);
   }
 
-  /** The blocks that lie in the window as a whole. */
+  /** Adds the blocks that are completely within the window. */
   #addMiddle(fromKey: number, untilKey: number): void {
     const { deviates } = this.kind;
     const sums = this.#sums;
@@ -259,7 +259,7 @@ export class MomentsWindow extends SteppedWindow<Kind> {
     const { samples } = this;
     const { blockMs } = this.kind;
     const end = samples.above((key + 1) * blockMs - 1);
-    // Just now it was the newest.
+    // It was the newest until now.
     if (key === this.#tailKey) {
       const sums = this.#sums;
       while (this.#tailUntil < end) this.#addWhole(this.#tailUntil++, sums, TAIL);
@@ -301,7 +301,7 @@ export class MomentsWindow extends SteppedWindow<Kind> {
     const variance = deviates ? ring[sample + AROUND]! / count : 0;
     add(into, at, deviates, minuteMs, ring[sample + TOTAL]! / count, variance);
     const endsMs = minuteOf(seenMs) + minuteMs;
-    // Mostly the next minute has one, too.
+    // Mostly the next minute has a sample, too.
     if (nextMs < endsMs + minuteMs) return;
     const heldMs = Math.min(minuteOf(nextMs), staleMs) - endsMs;
     if (heldMs > 0) add(into, at, deviates, heldMs, ring[sample + LAST]!, 0);
@@ -327,7 +327,7 @@ function clear(moments: number[], at: number): void {
   moments[at + MS] = moments[at + SUM] = moments[at + SQUARES] = 0;
 }
 
-/** Adds the steps that were looked at. */
+/** Adds the result of the last `look`. */
 function addFound(into: number[], at: number, deviates: boolean): void {
   if (found[OWN_MS]! > 0) add(into, at, deviates, found[OWN_MS]!, found[MEAN]!, found[VARIANCE]!);
   if (found[HELD_MS]! > 0) add(into, at, deviates, found[HELD_MS]!, found[LAST_VALUE]!, 0);

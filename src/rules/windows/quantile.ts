@@ -1,7 +1,7 @@
 /**
- * `quantileOver`, weighted by time: the smallest value below which, or at which, the series stood for that share of the
- * window. What has settled is kept sorted with its time; the newest sample, and one that reaches in over the edge, are
- * looked at beside it. By the minute it is the quantile of one-minute means.
+ * `quantileOver`, weighted by time: the smallest value such that the series was at or below it for that share of the window. Settled
+ * samples are kept sorted with their durations; the newest sample, and one that overlaps the edge, are handled separately. For long
+ * windows it is the quantile of one-minute means.
  */
 import { Unknown } from "../value.ts";
 import { notCovered } from "./cover.ts";
@@ -17,22 +17,22 @@ import {
   stepsKind,
 } from "./steps.ts";
 
-/** The shared part of the windows of one specification. */
+/** Data shared by the windows of one specification. */
 interface Kind extends StepsKind {
   readonly share: number;
 }
 
-/** @param share 0–1: 0.5 is the median. @param shape its edge by whole minutes where it is kept by the minute */
+/** @param share 0–1: 0.5 is the median  @param shape with an edge at whole minutes for long windows */
 export function quantileKind(share: number, shape: Shape): Kind {
   return { share, ...stepsKind(shape, false) };
 }
 
 export class QuantileWindow extends SteppedWindow<Kind> {
   readonly #sorted = new Sorted();
-  /** Samples of these indices are in `sorted`. */
+  /** `sorted` contains the samples from this index on. */
   #from = 0;
   #until = 0;
-  /** The version that it belongs to. */
+  /** The version of the samples that it was computed from. */
   #of = -1;
 
   read(nowMs: number): number | Unknown {
@@ -61,7 +61,7 @@ export class QuantileWindow extends SteppedWindow<Kind> {
       first > this.#until ||
       first < this.#from ||
       last < this.#until ||
-      // What is sorted and forgotten unread could not be taken out again.
+      // A sample that was dropped without being read can no longer be removed from the sorted values.
       this.#from < this.samples.first
     ) {
       sorted.clear();
@@ -82,7 +82,7 @@ export class QuantileWindow extends SteppedWindow<Kind> {
     addFound(this.#sorted);
   }
 
-  /** Brings `sorted` and `beside` up to date. @returns ms that were watched. */
+  /** Updates `sorted` and `beside`. @returns covered time, ms */
   #weigh(nowMs: number): number {
     const { samples } = this;
     beside.clear();
@@ -110,12 +110,12 @@ export class QuantileWindow extends SteppedWindow<Kind> {
   }
 }
 
-/** Takes what stood: for how long, ms, and which value. */
+/** Takes a value and the time for which it was valid, ms. */
 interface Weighing {
   add(ms: number, value: number): void;
 }
 
-/** Hands on the steps that were looked at. */
+/** Adds the result of the last `look`. */
 function addFound(into: Weighing): void {
   if (found[OWN_MS]! > 0) into.add(found[OWN_MS]!, found[MEAN]!);
   if (found[HELD_MS]! > 0) into.add(found[HELD_MS]!, found[LAST_VALUE]!);
@@ -123,17 +123,17 @@ function addFound(into: Weighing): void {
 
 const blockSize = 64;
 
-/** Values in order, each with the time that the series stood there; and that time by blocks of them. */
+/** Values in order, each with the total time for which the series had it; and the sums of these times by block. */
 class Sorted implements Weighing {
   total = 0;
-  /** −1: what is added is taken out. */
+  /** −1: values are removed instead of added. */
   sign: 1 | -1 = 1;
   #values = new Float64Array(64);
   #times = new Float64Array(64);
   #size = 0;
   #blocks = new Float64Array(1);
   #stale = true;
-  /** While everything is sorted anew: order comes in the end. */
+  /** Values collected while everything is sorted again. */
   #gathering: [number, number][] | null = null;
 
   clear(): void {
@@ -156,11 +156,11 @@ class Sorted implements Weighing {
     else this.#put(this.#find(value), value, ms * this.sign);
   }
 
-  /** @returns the first value up to which, with what stands beside, at least `ms` are reached. */
+  /** @returns the first value at which, together with `beside`, at least `ms` are reached */
   at(ms: number, beside: Beside): number | null {
     const size = this.#size;
     const values = this.#values;
-    // A hair less: sums of times are whole, their share need not be.
+    // Slightly less: sums of times are whole numbers, a share of them may not be.
     const wanted = ms * (1 - 1e-12);
     if (this.#stale) this.#sumBlocks();
     let reached = 0;
@@ -170,7 +170,7 @@ class Sorted implements Weighing {
       if (after + beside.upTo(values[i + blockSize - 1]!) >= wanted) break;
       reached = after;
     }
-    // What stands beside may lie below the values that were passed over, or between them.
+    // Values in `beside` may be below the skipped values, or between them.
     for (; i < size; i++) {
       const value = values[i]!;
       const between = beside.first(wanted - reached, value);
@@ -238,7 +238,7 @@ function grown(array: Float64Array): Float64Array<ArrayBuffer> {
   return larger;
 }
 
-/** The few steps that are looked at beside what is sorted: at most two at each end of the window. */
+/** The few steps that are not sorted: at most two at each end of the window. */
 class Beside implements Weighing {
   total = 0;
   readonly #steps: { value: number; ms: number }[] = [];
@@ -253,14 +253,14 @@ class Beside implements Weighing {
     this.#steps.sort((a, b) => a.value - b.value);
   }
 
-  /** ms at or below a value. */
+  /** Time at or below a value, ms. */
   upTo(value: number): number {
     let ms = 0;
     for (const step of this.#steps) if (step.value <= value) ms += step.ms;
     return ms;
   }
 
-  /** @returns the first of them below `before` with which `ms` are reached, or null. */
+  /** @returns the first of them below `before` at which `ms` are reached, or null */
   first(wanted: number, before: number): number | null {
     let ms = 0;
     for (const step of this.#steps) {
@@ -277,5 +277,5 @@ class Beside implements Weighing {
   }
 }
 
-/** The values beside the window that is being read: worked out with each reading, so all of them share it. */
+/** The unsorted steps of the window that is being read: recomputed at each reading, so shared by all windows. */
 const beside = new Beside();

@@ -1,30 +1,30 @@
 /**
- * Numbers in order of time, the oldest forgotten first. Late ones are put in their place.
+ * Numbers in order of time, of which the oldest are dropped first. Late ones are inserted at their place.
  *
- * Kept in a ring that grows as needed, shrinks where little of it is used, and is written over: windows hold few
- * samples, are many, and change with every answer, so whatever they let go of must cost nothing. Indices count from the
- * first sample ever taken; those from `first` to `end` are held. In front of the ring lie a few numbers of the window
- * itself: with thousands of subjects, what costs is to fetch memory, and in an object each would be a place of its own.
+ * Stored in a ring buffer that grows as needed, shrinks when little of it is used, and is overwritten: there are many windows with few
+ * samples each that change with every answer, so dropping samples must not allocate. Indices count from the first sample ever
+ * taken; those from `first` to `end` are stored. The ring buffer is preceded by a few numbers of the window itself: with thousands of
+ * subjects the cost is memory access, and separate objects would need one each.
  */
 import type { Layout } from "./shape.ts";
 
 /** Offsets within a sample. */
 export const [TIME, VALUE] = [0, 1] as const;
 const smallest = 4;
-/** Below this it is not worth while to give room back, and room doubles; above it grows by a quarter. */
+/** Below this size the buffer never shrinks and grows by doubling; above it grows by a quarter. */
 const roomy = 64;
 
 export class Samples {
   readonly #layout: Layout;
-  /** The window's own numbers; then time, value and what else is kept of each sample in turn. */
+  /** The window's own numbers; then for each sample its time, its value and further numbers. */
   #ring: number[];
   /** The number of samples that fit. */
   #room = 0;
-  /** The index of the first one in the ring. */
+  /** The position of the first sample in the ring. */
   #place = 0;
   #first = 0;
   #end = 0;
-  /** The last result of a search by `above`: the edge of a window lies there again, or one further. */
+  /** The last result of a search by `above`: the edge of a window is mostly there again, or one further. */
   #found = 0;
 
   constructor(layout: Layout) {
@@ -35,7 +35,7 @@ export class Samples {
   get first(): number {
     return this.#first;
   }
-  /** One past the newest. */
+  /** The index after the newest sample. */
   get end(): number {
     return this.#end;
   }
@@ -45,12 +45,12 @@ export class Samples {
   valueAt(index: number): number {
     return this.#ring[this.#at(index) + VALUE]!;
   }
-  /** @param which of the numbers beside its time and value, from 0; only as many as are kept */
+  /** @param which index among the numbers after time and value, from 0 */
   moreAt(index: number, which: 0 | 1 | 2): number {
     return this.#ring[this.#at(index) + 2 + which]!;
   }
 
-  /** For who reads several numbers of a sample at once: those of index `i` begin at `offset(i)`, until something is inserted. */
+  /** For reading several numbers of a sample: those of index `i` begin at `offset(i)`. Valid until the next insertion. */
   get ring(): readonly number[] {
     return this.#ring;
   }
@@ -58,7 +58,7 @@ export class Samples {
     return this.#at(index);
   }
 
-  /** One of the window's own numbers. Undefined in sense until it is set, and it outlives `clear`. */
+  /** One of the window's own numbers. Meaningless until it is set; not reset by `clear`. */
   head(which: 0 | 1 | 2 | 3 | 4): number {
     return this.#ring[which]!;
   }
@@ -66,7 +66,7 @@ export class Samples {
     this.#ring[which] = value;
   }
 
-  /** Replaces what stands at an index; its time must keep the order. What is not kept of it is left out. */
+  /** Replaces the sample at an index; its time must keep the order. Numbers beyond the stride are ignored. */
   set(index: number, timeMs: number, value: number, more0 = 0, more1 = 0, more2 = 0): void {
     const ring = this.#ring;
     const { stride } = this.#layout;
@@ -78,7 +78,7 @@ export class Samples {
     if (stride > 4) ring[at + 4] = more2;
   }
 
-  /** The first index whose time is above `ms`; from the end, since samples come nearly in order. */
+  /** The first index with a time above `ms`; searched from the end, since samples arrive nearly in order. */
   above(ms: number): number {
     const first = this.#first;
     let index = this.#end;
@@ -87,7 +87,7 @@ export class Samples {
     const near = this.#found;
     if (near >= first && near < index && (near === first || this.timeAt(near - 1) <= ms)) {
       if (this.timeAt(near) > ms) return near;
-      // Not the newest, which lies above.
+      // Not the newest, which is above.
       low = near + 1;
       if (this.timeAt(low) > ms) {
         this.#found = low;
@@ -114,12 +114,12 @@ export class Samples {
     this.#end -= count;
   }
 
-  /** Forgets all before this index. */
+  /** Drops all samples before this index. */
   forgetUntil(index: number): void {
     this.#place += index - this.#first;
     if (this.#place >= this.#room) this.#place -= this.#room;
     this.#first = index;
-    // Long after a stretch that filled it, or after a past that came at once.
+    // Only long after a busy period, or after past samples were loaded.
     const held = this.#end - index;
     if (this.#room > roomy && held * 8 < this.#room) this.#resize(Math.max(smallest, held * 2));
   }
@@ -164,11 +164,11 @@ export class Samples {
   }
 }
 
-/** Fractions, so that it is an array of doubles from the beginning: its copies then never box what is put into them. */
+/** Fractions, so that V8 makes it an array of doubles: its copies then never box their elements. */
 const blanks: number[] = [0.5];
 const empty: number[] = blanks.slice(0, 0);
 
-/** An array of just this length: one that is pushed to keeps room for half as many more. What stands in it means nothing. */
+/** An array of exactly this length: one that grows by push has spare capacity of half its size. The initial content is meaningless. */
 export function doubles(length: number): number[] {
   while (blanks.length < length) blanks.push(0.5);
   return blanks.slice(0, length);

@@ -1,35 +1,35 @@
-/** The parts that all windows share. */
+/** Data that all kinds of windows share. */
 
 import type { Edge } from "./edge.ts";
 
-/** A window is covered when this share of it is. */
+/** Minimum share of a window with data for a known result. */
 export const enoughCover = 0.9;
 
 /**
- * Up to this length samples are kept as they came; above it by the minute, which bounds memory: an hour of samples at 5 s
- * takes twelve times what its minutes do, and thousands of subjects have one.
+ * Maximum length of windows that keep single samples, ms; longer ones keep minutes, which limits memory: an hour of samples at 5 s
+ * takes twelve times as much as its minutes, and thousands of subjects have one.
  */
 export const rawUpToMs = 600_000;
 
-/** No window is longer: 32 days of minutes are half a megabyte. */
+/** Maximum length of a window, ms: 32 days of minutes take half a megabyte. */
 export const maxWindowMs = 32 * 86_400_000;
 
-/** Shared by the windows that one specification makes, of which there may be one for each of thousands of subjects. */
+/** Shared by the windows of one specification, of which each of thousands of subjects may have one. */
 export interface Shape {
   readonly edge: Edge;
   readonly staleAfterMs: number;
-  /** Kept by the minute: both ends of the window are then exact to one minute. */
+  /** True: minutes are kept, and both ends of the window are exact to one minute. */
   readonly byMinute: boolean;
-  /** The approximate maximum number of samples: room is made for no more unless there are. */
+  /** The approximate maximum number of samples, which limits spare capacity. */
   readonly most: number;
 }
 
 /** The layout of samples in memory. */
 export interface Layout {
-  /** Numbers of the window itself in front of them, up to 5. */
+  /** Count of the window's own numbers before the samples, up to 5. */
   readonly head: number;
-  /** Numbers of each: time, value, and up to three more. */
+  /** Count of numbers per sample: time, value, and up to three more. */
   readonly stride: number;
-  /** The usual maximum number of samples: room is made up to that at first. */
+  /** The usual maximum number of samples, which limits spare capacity at first. */
   readonly most: number;
 }

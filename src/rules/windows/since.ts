@@ -1,4 +1,4 @@
-/** `since`: how long a series has had its value; `seriesAge`: how long ago it was seen last. Both look back so far only. */
+/** `since`: the time for which a series has had its value; `seriesAge`: the age of its last sample. Both look back a limited time. */
 import { Unknown } from "../value.ts";
 import { pushMinutes } from "./buckets.ts";
 import type { Edge } from "./edge.ts";
@@ -6,15 +6,15 @@ import type { Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
 /**
- * The time from the first of the newest samples that are all alike, the window's length at most: so a restart, which
- * reads that much of the past, changes nothing. Gaps in between do not count against it.
+ * The time since the first of the newest samples that are all equal, at most the window's length, so that a restart, which reads
+ * that much of the past, does not change it. Gaps between samples are ignored.
  */
 export class SinceWindow implements Window {
   readonly #edge: Edge;
   #startMs = Number.NaN;
   #newestMs = Number.NEGATIVE_INFINITY;
   #newest = Number.NaN;
-  /** Another value was seen before this one: the start is known, and not merely where the past begins. */
+  /** True if another value came before this one: the start of the value is known, and not just the start of the data. */
   #witnessed = false;
 
   constructor({ edge }: Shape) {
@@ -29,7 +29,7 @@ export class SinceWindow implements Window {
     } else if (value === this.#newest) {
       if (atMs < this.#startMs && !this.#witnessed) this.#startMs = atMs;
     } else if (atMs >= this.#startMs) {
-      // Which of the equal ones came after it is not kept any more: it is the next instant at the earliest.
+      // The next of the equal samples is no longer known, so the start is the next millisecond at the earliest.
       this.#startMs = atMs + 1;
       this.#witnessed = true;
     }

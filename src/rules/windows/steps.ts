@@ -1,7 +1,7 @@
 /**
- * A series as steps: a sample counts for as long as it stood, at most until it was stale. Short windows keep every
- * sample; long ones keep for each minute the mean of its samples, how far they lay around it, and the last of them,
- * which stands until the next minute that has one.
+ * A series as steps: a sample is valid until the next one, at most until it is stale. Short windows keep every sample; long ones
+ * keep for each minute the mean of its samples, their deviation from it, and the last of them, which is valid until the next
+ * minute that has a sample.
  */
 import type { Unknown } from "../value.ts";
 import { pushMinutes, squaresAround } from "./buckets.ts";
@@ -10,11 +10,11 @@ import { doubles, Samples, VALUE } from "./samples.ts";
 import type { Layout, Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
-/** The shared part of the windows of one specification. */
+/** Data shared by the windows of one specification. */
 export interface StepsKind {
-  /** Its edge by whole minutes where it is kept by the minute. */
+  /** Its edge, at whole minutes for long windows. */
   readonly shape: Shape;
-  /** True if the squares around the mean are asked for. */
+  /** True if the squares around the mean are needed. */
   readonly deviates: boolean;
   readonly layout: Layout;
 }
@@ -24,13 +24,13 @@ export function stepsKind(shape: Shape, deviates: boolean): StepsKind {
   return { shape, deviates, layout: { head: 0, stride, most: shape.most } };
 }
 
-/** Offsets within a minute: the time of its last sample, their sum, their number, the last one, and their squares. */
+/** Offsets within a minute: the time of its last sample, their sum, their number, the last one, and the squares around the mean. */
 export const [SEEN_MS, TOTAL, COUNT, LAST, AROUND] = [0, 1, 2, 3, 4] as const;
 
 /**
- * Offsets within the last result of `look`: for how long the sample stood itself, ms, its value, and how far what it is the
- * mean of lay around that, squared; then how long its last value stood on, and that value. One for all windows: nothing is
- * made for a look.
+ * Offsets within the result of `look`: the time for which the sample was valid within its minute, ms, its value, and the variance
+ * around that value; then the time for which its last value was valid after that, and that value. One array for all windows, so
+ * that a look allocates nothing.
  */
 export const [OWN_MS, MEAN, VARIANCE, HELD_MS, LAST_VALUE] = [0, 1, 2, 3, 4] as const;
 export const found = doubles(5);
@@ -38,11 +38,11 @@ export const found = doubles(5);
 export abstract class SteppedWindow<K extends StepsKind> implements Window {
   protected readonly kind: K;
   /**
-   * Raw: time and value. By the minute: when its last sample was seen, their sum, how many there were, the last one, and,
-   * where deviations are asked for, the squares around the mean.
+   * Short windows: time and value. Long windows: the time of the minute's last sample, their sum, their number, the last one, and,
+   * if deviations are needed, the squares around the mean.
    */
   protected readonly samples: Samples;
-  /** Counts changes to anything but the newest sample: what was worked out from the others is to be done again. */
+  /** Counts changes to anything but the newest sample: results computed from the other samples are then invalid. */
   protected version = 0;
 
   constructor(kind: K) {
@@ -69,7 +69,7 @@ export abstract class SteppedWindow<K extends StepsKind> implements Window {
     pushMinutes(this, atMs, stats, companion, widthMs);
   }
 
-  /** Takes a minute. Where samples are kept as they came, a minute is its last one. */
+  /** Takes a minute. Short windows take its last sample only. */
   takeMinute(atMs: number, stats: BucketStats): void {
     const { sum, count, last, lastMs } = stats;
     if (!this.kind.shape.byMinute) {
@@ -91,19 +91,19 @@ export abstract class SteppedWindow<K extends StepsKind> implements Window {
     this.version++;
   }
 
-  /** The newest sample's. */
+  /** The value of the newest sample. */
   protected get newest(): number {
     const { ring, end } = this.samples;
     return ring[this.samples.offset(end - 1) + (this.kind.shape.byMinute ? LAST : VALUE)]!;
   }
 
-  /** Since when the sample of this index stands: its time, or the beginning of its minute. */
+  /** Time since which the sample of this index is valid: its time, or the beginning of its minute. */
   protected beginsAt(index: number): number {
     const atMs = this.samples.timeAt(index);
     return this.kind.shape.byMinute ? minuteOf(atMs) : atMs;
   }
 
-  /** Tells in `found` what the sample of this index is between two times. Values are those of times above 0 only. */
+  /** Writes to `found` what the sample of this index contributes between two times. Values are set only if their times are above 0. */
   protected look(index: number, fromMs: number, toMs: number): void {
     const { samples, kind } = this;
     const { byMinute, staleAfterMs } = kind.shape;
@@ -134,7 +134,7 @@ export abstract class SteppedWindow<K extends StepsKind> implements Window {
     this.look(index, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
   }
 
-  /** Adds samples of one minute to what is kept of it. */
+  /** Adds samples of one minute to its record. */
   #takeMinute(lastMs: number, sum: number, count: number, last: number, squares: number): void {
     const { samples } = this;
     const minute = minuteOf(lastMs);
@@ -164,7 +164,7 @@ export abstract class SteppedWindow<K extends StepsKind> implements Window {
   #inserted(index: number, atMs: number): void {
     const { samples } = this;
     if (index < samples.end - 1) this.version++;
-    // The one before the edge may reach in over it.
+    // The sample before the edge may be valid beyond it.
     const keep = samples.above(this.kind.shape.edge.at(atMs) - 1) - 1;
     if (keep > samples.first) samples.forgetUntil(keep);
   }

@@ -1,4 +1,4 @@
-/** `sumOver` and `countOver`: events of the window, added up. By the minute, each minute keeps its total. */
+/** `sumOver` and `countOver`: sums over the events of the window. Long windows keep the total of each minute. */
 import { Unknown } from "../value.ts";
 import { pushMinutes } from "./buckets.ts";
 import { minuteMs } from "./minute.ts";
@@ -25,10 +25,10 @@ const unattributed = new Unknown(
 export class TotalWindow implements Window {
   readonly #shape: Shape;
   readonly #samples: Samples;
-  /** Taken afresh when something came or went: a running sum would drift. */
+  /** Recomputed when an event enters or leaves: a running sum would drift. */
   #sum: number | null = null;
   #summedFrom = 0;
-  /** The newest event of which it is not known whether it belongs in. */
+  /** The newest event that may or may not belong to the window. */
   #unknownMs = Number.NEGATIVE_INFINITY;
 
   constructor({ shape, layout }: Kind) {
@@ -75,7 +75,7 @@ export class TotalWindow implements Window {
     return this.#sum;
   }
 
-  // Events are read back page by page after downtime: their past has no gaps that this window could know of.
+  // After downtime events are read back page by page, so this window sees no gaps in them.
   coverage(): number {
     return 1;
   }

@@ -1,15 +1,15 @@
-/** A look back over one series of one subject, for one function. */
+/** A window over one series of one subject, for one function. */
 import type { Unknown } from "../value.ts";
 
-/** The remains of the samples of a stretch of time after their roll-up. Only numbers count; NaN was never among them. */
+/** The roll-up of the samples of a period. NaN is never among the samples. */
 export interface BucketStats {
-  /** Samples, at least 1. */
+  /** Number of samples, at least 1. */
   readonly count: number;
   readonly min: number;
   readonly max: number;
   readonly sum: number;
   readonly sumSquares: number;
-  /** The newest sample, and when it was seen, ms. */
+  /** The newest sample, and its time, ms. */
   readonly last: number;
   readonly lastMs: number;
 }
@@ -17,38 +17,38 @@ export interface BucketStats {
 export interface Window {
   /**
    * Takes one sample or event.
-   * @param atMs when it was seen (samples) or happened (events). Late ones are taken in at their own time.
-   * @param value of the series; 1 for `countOver`. NaN is ignored.
-   * @param companion of `drawdown`: what the fall is measured against; default the value itself.
-   * @returns false only where it surely left everything as it was: the figure, and until when that was said to hold
+   * @param atMs time of the sample or event. Late ones are inserted at their own time.
+   * @param value value of the series; 1 for `countOver`. NaN is ignored.
+   * @param companion for `drawdown`: the figure that the fall is measured against; default: the value itself
+   * @returns false only if the result, and the time until which it holds, are certain to be unchanged
    */
   push(atMs: number, value: number, companion?: number): boolean;
-  /** Takes an event of which it is not known whether it belongs in. Windows over events only: unknown until it has left. */
+  /** Takes an event that may or may not belong to the window. Windows over events only: the result is unknown until it has left. */
   pushUnknown?(atMs: number): void;
   /**
-   * Takes a stretch of the past that is known by its roll-up only. Minutes give, to the minute, what their samples would
-   * have given; wider buckets are exact to their own width.
-   * @param atMs start of the stretch, a whole minute. It lies before every sample that is pushed.
-   * @param companion of `drawdown`: the roll-up of what the fall is measured against, of the same stretch.
-   * @param widthMs its length, whole minutes; default one.
+   * Takes a period of the past of which only the roll-up is known. Minutes give the same result as their samples, to the minute;
+   * wider buckets are exact to their own width.
+   * @param atMs start of the period, a whole minute, before every sample that is pushed
+   * @param companion for `drawdown`: the roll-up of the figure that the fall is measured against, of the same period
+   * @param widthMs its length, whole minutes; default: one
    */
   pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void;
-  /** @returns the figure over [now − window, now], or why there is none. */
+  /** @returns the figure over [now − window, now], or the reason why it is unknown */
   read(nowMs: number): number | Unknown;
   /**
-   * Returns the figure as it would be with one more sample now, which is not kept. Absent: such a sample is no part of it.
-   * @param companion as of `push`
+   * Returns the figure as if one more sample had been pushed now. Absent: such a sample does not count.
+   * @param companion as for `push`
    */
   readWith?(nowMs: number, value: number, companion?: number): number | Unknown;
-  /** Share of the window that was watched, 0–1. */
+  /** Share of the window for which there are data, 0–1. */
   coverage(nowMs: number): number;
   /** The next time at which the figure can change without a push, ms; null: never. */
   nextEdgeMs(nowMs: number): number | null;
   /**
-   * Until when `read` surely answers the same without a push that moves it, ms; before `nowMs` where that cannot be said. Not
-   * there: it never can. Other than `nextEdgeMs`, which says how finely a figure is followed that moves all the time.
+   * The time until which `read` is certain to return the same without a push that changes it, ms; before `nowMs`: not known. Absent:
+   * never known. In contrast, `nextEdgeMs` gives the resolution at which a figure that changes all the time is followed.
    */
   holdsUntilMs?(nowMs: number): number;
-  /** Forgets everything: the subject is a new one. */
+  /** Removes all samples: the subject is a new one. */
   clear(): void;
 }

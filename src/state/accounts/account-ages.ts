@@ -4,7 +4,7 @@ import type { Markets } from "../markets/markets.ts";
 import { hasSpot } from "../markets/spot-collateral.ts";
 import type { AccountEntry } from "./account-entry.ts";
 
-/** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
+/** Updates the ages of an account's inputs after prices were read, also if they did not change. */
 export function refreshAges(account: AccountEntry, all: Markets): void {
   const { positions, markets } = account;
   const { entries, pricesAtMs } = all;
@@ -32,7 +32,7 @@ export function refreshAges(account: AccountEntry, all: Markets): void {
     else if (own.markets !== undefined) delete own.markets;
     if (marketConfigMs !== undefined) own.marketConfig = marketConfigMs;
   }
-  // A position's liquidation price rests on the marks of the whole account, which mostly are of one time.
+  // A position's liquidation price depends on the marks of the whole account, which mostly have the same time.
   if (oldestMarkMs < newestMarkMs) {
     for (const { node } of positions.values()) {
       const own = node.facts.seenMs;
@@ -44,14 +44,14 @@ export function refreshAges(account: AccountEntry, all: Markets): void {
   const marksMs = markets.length === 0 ? pricesAtMs : oldestMarkMs;
   if (!unpriced && marksMs !== null && Number.isFinite(marksMs)) seenMs.markets = marksMs;
   else if (seenMs.markets !== undefined) delete seenMs.markets;
-  // An account without positions pays no funding, whatever the rates.
+  // An account without positions pays no funding, so its rates are as fresh as its state.
   if (positions.size === 0) seenMs.fundingRates = account.seenMs;
   else if (Number.isFinite(oldestRateMs)) seenMs.fundingRates = oldestRateMs;
-  // Asked first: to delete what is not there costs more than all else here.
+  // Tested first: deleting an absent property is the most expensive step here.
   else if (seenMs.fundingRates !== undefined) delete seenMs.fundingRates;
 }
 
-/** Time of the configuration that an account depends on, ms; null: not read. Spot collateral needs the list of assets. */
+/** Time of the configuration that an account depends on, ms; null: not read. Spot collateral also needs the list of assets. */
 function configMsOf({ state }: AccountEntry, all: Markets): number | null {
   const { configAtMs, assetsAtMs } = all;
   if (configAtMs === null || !hasSpot(state)) return configAtMs;

@@ -26,7 +26,7 @@ export class AccountAssessment {
     this.#index = index;
   }
 
-  /** Computes an account's risk from what is known now and refreshes the facts of the account and its positions. */
+  /** Computes an account's risk from the present data, and refreshes the facts of the account and its positions. */
   assess(account: AccountEntry): void {
     if (account.injected) return;
     const { risk, markTicks } = this.#markets;
@@ -40,7 +40,7 @@ export class AccountAssessment {
     this.refreshAges(account);
   }
 
-  /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
+  /** Updates the ages of an account's inputs after prices were read, also if they did not change. */
   refreshAges(account: AccountEntry): void {
     if (!account.injected) refreshAges(account, this.#markets);
   }
@@ -54,7 +54,7 @@ export class AccountAssessment {
     return priced !== null;
   }
 
-  /** From what was just worked out in doubles. */
+  /** Takes the results that were computed in doubles. */
   #fromSheet(account: AccountEntry): void {
     const sheet = this.#sheet;
     const { risk, rates } = this.#markets;
@@ -67,7 +67,7 @@ export class AccountAssessment {
     const effectiveUsd = usdFromQuoteLots(sheet.effectiveCollateralQuoteLots);
     let index = 0;
     for (const [symbol, position] of positions) {
-      // Positions come first and in their own order; the search is for a row that was left out.
+      // Positions come first and in the same order; the search is for a row that was left out.
       const leg = sheet.legOf(symbol, index++);
       const market = leg?.market ?? risk.get(symbol);
       positionMarkFacts(position.node.facts, position.state, leg, market, effectiveUsd);
@@ -76,11 +76,11 @@ export class AccountAssessment {
     fundingFacts(node.facts, sheet.fundingUntilMs(rates));
   }
 
-  /** Whatever the size of its numbers, and whatever is not known. */
+  /** Computes in exact integers, for any size of numbers and for unknown inputs. */
   #atLength(account: AccountEntry, unpricedSpot: boolean): void {
     const { risk, markTicks, rates } = this.#markets;
     const { node, positions } = account;
-    // Without the value of its spot collateral nothing that rests on collateral is known.
+    // Without the value of its spot collateral no figure that depends on collateral is known.
     const computed = assessAccount(account.risk, risk, markTicks, { liquidation: !unpricedSpot });
     const assessment = unpricedSpot ? { ...computed, totals: undefined } : computed;
     const { totals, markets } = assessment;

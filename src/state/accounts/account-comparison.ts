@@ -1,10 +1,10 @@
-/** Comparison of an account's states, from answer to answer. */
+/** Comparison of an account's states between answers. */
 
 import type { PositionState, SubaccountState } from "../../domain/account.ts";
 import { symbolKey } from "../../domain/symbol.ts";
 import type { AccountEntry, PositionEntry } from "./account-entry.ts";
 
-/** True if a list holds these positions, each in its place: their figures are written over, not made anew. */
+/** True if a list has these positions at the same indices: their figures are then overwritten, not created anew. */
 export function listsAll(list: unknown, positions: ReadonlyMap<string, PositionEntry>): boolean {
   if (!Array.isArray(list) || list.length !== positions.size) return false;
   let index = 0;
@@ -12,11 +12,11 @@ export function listsAll(list: unknown, positions: ReadonlyMap<string, PositionE
   return true;
 }
 
-/** True if each position that was known is one that the newest answer tells of. */
+/** True if the newest answer contains each known position. */
 export function holdsAll({ positions, state }: AccountEntry): boolean {
   let index = 0;
   for (const symbol of positions.keys()) {
-    // Mostly they stand in the same order.
+    // The order is usually the same.
     const likely = state.positions[index++];
     if (likely !== undefined && likely.baseLots !== 0n && symbolKey(likely.symbol) === symbol) continue;
     if (!holds(state, symbol)) return false;
@@ -28,7 +28,7 @@ export function holds({ positions }: SubaccountState, symbol: string): boolean {
   return positions.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
 }
 
-/** Answers share what did not change, but not with those of another source: then the balances tell. */
+/** Compares spot balances. States share unchanged arrays, but not with states of another source: then balances are compared. */
 export function hasSameSpot(
   a: SubaccountState["spotCollaterals"],
   b: SubaccountState["spotCollaterals"],
@@ -40,7 +40,7 @@ export function hasSameSpot(
   );
 }
 
-/** True if no funding accrued or was settled, and nothing was traded. Answers share what did not change, recorded ones do not. */
+/** True if no funding accrued or was settled, and nothing was traded. Live states share unchanged arrays, recorded ones do not. */
 export function hasSameFunding(a: readonly PositionState[], b: readonly PositionState[]): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;
@@ -57,7 +57,7 @@ export function hasSameFunding(a: readonly PositionState[], b: readonly Position
   });
 }
 
-/** True if it is still that position. Asked with each answer: mostly what made its name tells, and no name is made. */
+/** True if it is the same position. Called for each answer: compares the parts of the name first, and creates no name. */
 export function isSameOne({ state, node }: PositionEntry, position: PositionState): boolean {
   const { sequence } = position;
   if (
@@ -69,7 +69,7 @@ export function isSameOne({ state, node }: PositionEntry, position: PositionStat
   return node.incarnation === incarnationOf(position);
 }
 
-/** Tells a position from the one of its name before it. */
+/** The name that distinguishes a position from an earlier one of the same market. */
 export function incarnationOf(position: PositionState): string {
   return `${sideOf(position)} ${position.sequence}`;
 }

@@ -1,6 +1,6 @@
 /**
- * From a trader account's state and the marks to the figures that rules see. Pure arithmetic; the margin and the
- * liquidation prices are `margin/`'s, in exact integers, and become doubles only here.
+ * Computes the figures that rules see from a trader account's state and the marks. Margin and liquidation prices come from
+ * `margin/`, where they are exact integers; here they become doubles.
  */
 import type { PositionState, SubaccountState, TriggerState } from "../../domain/account.ts";
 import { symbolKey } from "../../domain/symbol.ts";
@@ -24,20 +24,20 @@ import {
 } from "../../margin/units.ts";
 import type { Facts } from "../../rules/index.ts";
 
-/** Room for an account as the margin arithmetic reads it: written over by each answer, used for every mark. */
-export class RiskRoom implements AccountRisk {
+/** Reusable input object for the margin arithmetic of one account: overwritten by each answer, read at each mark. */
+export class RiskInput implements AccountRisk {
   collateralQuoteLots: Int = 0;
-  positions: readonly PositionRoom[] = [];
-  orders: readonly OrderRoom[] = [];
+  positions: readonly PositionInput[] = [];
+  orders: readonly OrderInput[] = [];
   /** Collateral in other assets; undefined: none, or its value is not known. */
   spot: readonly SpotRisk[] | undefined = undefined;
 
   take(state: SubaccountState): void {
     this.collateralQuoteLots = shrink(state.collateralQuoteLots);
     if (this.positions.length !== state.positions.length)
-      this.positions = diskSpaceFor(state.positions.length, this.positions, () => new PositionRoom());
+      this.positions = diskSpaceFor(state.positions.length, this.positions, () => new PositionInput());
     if (this.orders.length !== state.orders.length)
-      this.orders = diskSpaceFor(state.orders.length, this.orders, () => new OrderRoom());
+      this.orders = diskSpaceFor(state.orders.length, this.orders, () => new OrderInput());
     const { positions, orders } = this;
     for (let i = 0; i < positions.length; i++) {
       const room = positions[i]!;
@@ -60,19 +60,19 @@ export class RiskRoom implements AccountRisk {
   }
 }
 
-/** Those that are there, as many as are wanted of them, and new ones behind. A list that grows would make room for 16 more. */
+/** Returns `count` objects: existing ones first, then new ones. A list that grows in place would reserve 16 more slots. */
 function diskSpaceFor<Room>(count: number, there: readonly Room[], room: () => Room): readonly Room[] {
   return Array.from({ length: count }, (_, i) => there[i] ?? room());
 }
 
-class PositionRoom implements PositionRisk {
+class PositionInput implements PositionRisk {
   symbol = "";
   baseLots: Int = Number.NaN;
   virtualQuoteLots: Int = Number.NaN;
   unsettledFundingQuoteLots: Int = Number.NaN;
 }
 
-class OrderRoom implements OrderRisk {
+class OrderInput implements OrderRisk {
   symbol = "";
   side: "bid" | "ask" = "bid";
   priceTicks: Int = Number.NaN;
@@ -103,13 +103,13 @@ export type Totals = Pick<
 export interface Marked {
   readonly markTicks: number;
   readonly figures: MarketFigures;
-  /** NaN: there is none; undefined: not known. */
+  /** NaN: none; undefined: not known. */
   readonly liquidationTicks: number | undefined;
-  /** Its size and its quote side, where those are numbers. */
+  /** Its size and its quote side, if computed in doubles. */
   readonly fast?: { readonly size: number; readonly virtualQuoteLots: number };
 }
 
-/** @returns undefined where market or mark is unknown */
+/** @returns undefined if market or mark is unknown */
 export function markedOf(of: MarketAssessment | undefined): Marked | undefined {
   if (of?.markTicks === undefined || of.figures === undefined) return undefined;
   const { markTicks, figures, liquidation } = of;
@@ -120,7 +120,7 @@ export function markedOf(of: MarketAssessment | undefined): Marked | undefined {
 
 const usd = (quoteLots: Int): number => usdFromQuoteLots(quoteLots);
 
-/** Figures that depend on the marks. All are removed when one of the inputs is unknown: a partial sum is a false one. */
+/** Figures that depend on the marks. All are removed if an input is unknown: a partial sum would be wrong. */
 const assessedTraderFields = [
   "riskState",
   "riskTier",
@@ -139,7 +139,7 @@ const assessedTraderFields = [
   "adverseMoveToLiquidation",
 ] as const;
 
-/** @param totals undefined: some input is unknown */
+/** @param totals undefined: an input is unknown */
 export function traderFacts(
   facts: Facts,
   totals: Totals | undefined,
@@ -174,7 +174,7 @@ export function fundingFacts(facts: Facts, untilMs: number): void {
   else if (values.fundingUntilMaintenance !== undefined) delete values.fundingUntilMaintenance;
 }
 
-/** Figures of a position that come from the account alone and change with answers, not with marks. */
+/** Figures of a position that come from the account alone: they change with answers, not with marks. */
 export function positionStateFacts(
   facts: Facts,
   position: PositionState,
@@ -193,7 +193,7 @@ export function positionStateFacts(
   values.hasTakeProfit = takes.length > 0;
   if (!market) return;
   values.size = unitsFromBaseLots(shrink(position.baseLots), market);
-  // The trigger that the mark meets first is the one that counts.
+  // The trigger that the mark reaches first counts.
   const stop = nearest(stops, long ? "highest" : "lowest");
   const take = nearest(takes, long ? "lowest" : "highest");
   const price = (ticks: bigint): number => usdFromTicks(shrink(ticks), market);
@@ -221,8 +221,8 @@ const markedPositionFields = [
 ] as const;
 
 /**
- * Figures of a position that move with the marks. What is not known is removed; what is known is written over and not
- * removed first, since an object that loses properties becomes slow for good.
+ * Figures of a position that change with the marks. Unknown values are removed. Known ones are overwritten without a prior
+ * delete, since V8 makes an object that loses properties permanently slow.
  */
 export function positionMarkFacts(
   facts: Facts,
@@ -294,7 +294,7 @@ function nearest(triggers: readonly TriggerState[], which: "highest" | "lowest")
   return best;
 }
 
-/** The share of the position that its stop losses close, 0 to 1. */
+/** The share of the position that its stop losses close, 0–1. */
 function coverage(stops: readonly TriggerState[], baseLots: bigint): number {
   const size = baseLots < 0n ? -baseLots : baseLots;
   if (size === 0n || stops.length === 0) return 0;

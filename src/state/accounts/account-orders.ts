@@ -1,4 +1,4 @@
-/** The resting orders of accounts as facts, with their ages where those are known. */
+/** The resting orders of accounts as facts, with their ages if known. */
 
 import { type OrderState, orderName } from "../../domain/account.ts";
 import { symbolKey } from "../../domain/symbol.ts";
@@ -17,7 +17,7 @@ export class AccountOrders {
     this.#placements = placements;
   }
 
-  /** @param first it is the first answer about the account: its orders were placed before */
+  /** @param first true for the first answer about the account: its orders were placed before */
   refresh(account: AccountEntry, atMs: number, first: boolean): void {
     const { state, node } = account;
     let unknown = false;
@@ -35,7 +35,7 @@ export class AccountOrders {
       const item = { symbol: order.symbol, side, price, size, notional: price * size, reduceOnly, kind };
       return [placedMs === undefined ? item : { ...item, age: Math.max(0, atMs - placedMs) }];
     });
-    // A list without one of them would be a false one.
+    // A list that lacks one of them would be wrong.
     if (unknown) delete node.facts.values.orders;
     else node.facts.values.orders = orders.slice();
     if (account.placedMs.size <= state.orders.length) return;
@@ -43,13 +43,13 @@ export class AccountOrders {
     for (const order of account.placedMs.keys()) if (!resting.has(order)) account.placedMs.delete(order);
   }
 
-  /** As the order history tells; one that appears while we watch was placed then. */
+  /** The placement time from the order history. An order that appears while the daemon runs was placed then. */
   #placedMs(account: AccountEntry, order: OrderState, atMs: number, first: boolean): number | undefined {
     const name = orderName(order.symbol, order.sequence, order.side);
     const known = account.placedMs.get(name);
     const placedMs = this.#placements.take(account.ref.wallet, name) ?? known ?? (first ? undefined : atMs);
     if (placedMs !== undefined && placedMs !== known) account.placedMs.set(name, placedMs);
-    // Not known yet: from the next answer on it does not count as new.
+    // Not known yet. From the next answer on it no longer counts as new.
     else if (placedMs === undefined) account.placedMs.set(name, Number.NaN);
     return Number.isNaN(placedMs) ? undefined : placedMs;
   }

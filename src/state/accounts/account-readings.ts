@@ -1,24 +1,24 @@
-/** Figures that a reading of an account leaves, beside its state: its distances, sizes and collateral at that time. */
+/** Figures that are recorded with each reading of an account: distances, sizes and collateral at that time. */
 
 import { usdFromQuoteLots } from "../../margin/units.ts";
 import type { SubjectNode } from "../subjects.ts";
 import type { AccountEntry, AccountsSeen } from "./account-entry.ts";
 
-/** The figures of a reading where none was kept. */
+/** The figures if none were recorded. */
 export const unread = { readDistance: Number.NaN, readMark: Number.NaN, leastDistance: Number.NaN };
-/** Enough to look back from a collateral history that is read once a minute. */
+/** Maximum number of recorded collaterals: enough for a collateral history that is read once a minute. */
 const collateralsKept = 32;
 
 /**
- * Keeps what a reading of an account says of its positions, once that is assessed: marks move on, readings may stop.
- * @param first only of positions of which nothing was kept: prices or terms came after their reading
+ * Records the distances of an account's positions at a reading, after it was assessed. Marks move later, and readings may stop.
+ * @param first only positions without a record: prices or terms came after their reading
  */
 export function noteReading({ positions }: AccountEntry, first = false): void {
   for (const position of positions.values()) {
     if (first && !Number.isNaN(position.readDistance)) continue;
     const { liquidationDistance, markPrice } = position.node.facts.values;
     if (typeof liquidationDistance !== "number" || typeof markPrice !== "number") {
-      // The figures of the reading before are not those of this one.
+      // The figures of the previous reading do not apply to this one.
       Object.assign(position, unread);
       continue;
     }
@@ -45,7 +45,7 @@ export function noteCollateral(
     .concat({ slot, index: exact ? slotIndex : undefined, usd });
 }
 
-/** @param atMs as of when; an age that is not known is no figure */
+/** @param atMs time of the figures, ms; an unknown age is left out */
 export function openFacts({ facts, openedMs }: SubjectNode, atMs: number): void {
   if (openedMs !== null) facts.values.openedAgo = Math.max(0, atMs - openedMs);
 }

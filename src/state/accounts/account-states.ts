@@ -1,4 +1,4 @@
-/** Takes the states of trader accounts as the exchange answers: accounts and positions come and go with them. */
+/** Takes the states of trader accounts from answers, and adds and removes accounts and positions accordingly. */
 
 import type { SubaccountState } from "../../domain/account.ts";
 import type { AccountRef } from "../../domain/subject.ts";
@@ -19,23 +19,23 @@ import type { AccountEntry, AccountsSeen } from "./account-entry.ts";
 import { positionStateFacts } from "./account-facts.ts";
 import type { AccountOrders } from "./account-orders.ts";
 import { noteCollateral, noteResized, openFacts, unread } from "./account-readings.ts";
-import type { AccountGroup, Accounts, SubjectKeeper } from "./accounts.ts";
+import type { AccountGroup, Accounts, SubjectCallbacks } from "./accounts.ts";
 import { newAccount, noMarkets } from "./new-account.ts";
 
 export class AccountStates {
   readonly #accounts: Accounts;
   readonly #markets: Markets;
-  readonly #keeper: SubjectKeeper;
+  readonly #keeper: SubjectCallbacks;
   readonly #orders: AccountOrders;
-  /** True if the markets of the account that is being taken may be others than before. */
+  /** True if the markets of the account that is being taken may have changed. */
   #reshaped = false;
   #ordersRead: boolean;
 
-  /** @param ordersRead some rule looks at resting orders, or tells of them */
+  /** @param ordersRead a rule reads or shows resting orders */
   constructor(
     accounts: Accounts,
     markets: Markets,
-    keeper: SubjectKeeper,
+    keeper: SubjectCallbacks,
     orders: AccountOrders,
     ordersRead: boolean,
   ) {
@@ -46,18 +46,18 @@ export class AccountStates {
     this.#ordersRead = ordersRead;
   }
 
-  /** True if facts of resting orders are needed from the next answer on. */
+  /** Sets if facts of resting orders are needed from the next answer on. */
   readOrders(read: boolean): void {
     this.#ordersRead = read;
   }
 
-  /** @returns the accounts that were told of, or null when the answer is older than what is known. */
+  /** @returns the accounts in the answer, or null if the answer is older than the known state */
   take(seen: AccountsSeen): AccountEntry[] | null {
     const known = this.#accounts.group(seen.wallet, seen.pdaIndex);
     if (known && (seen.slot < known.slot || (seen.slot === known.slot && seen.slotIndex < known.slotIndex)))
       return null;
     const onlyOf = seen.told === undefined ? null : new Set(seen.told);
-    // A part is added to a whole; the whole is on its way.
+    // A partial answer is applied to a complete one, which is still to come.
     if (onlyOf && !known) return null;
     const first = known === undefined;
     const group = known ?? this.#accounts.addGroup(seen.wallet, seen.pdaIndex);
@@ -71,7 +71,7 @@ export class AccountStates {
       told.push(this.#takeSubaccount(group, seen, state, first, newer));
     }
     if (onlyOf) return told;
-    // Nearly always the one that was told of is the one that there is.
+    // In nearly all cases the account in the answer is the only one.
     if (told.length === 1 && group.accounts.size === 1) return told;
     for (const account of [...group.accounts.values()]) {
       if (!seen.subaccounts.some((state) => state.subaccount === account.ref.subaccount))
@@ -80,7 +80,7 @@ export class AccountStates {
     return told;
   }
 
-  /** Takes the figures that follow from state and market configuration anew: the latter was read. */
+  /** Recomputes the figures that depend on state and market configuration, after the latter was read. */
   configured(account: AccountEntry): void {
     if (account.injected) return;
     this.#linkMarkets(account);
@@ -118,12 +118,12 @@ export class AccountStates {
     }
     account.seenMs = seen.atMs;
     noteCollateral(account, seen);
-    // Here and below each by its own name: a store by a name that varies takes several times as long.
+    // Assigned by literal name, here and below: an assignment by a variable name takes several times as long.
     account.node.facts.seenMs.traderState = seen.atMs;
     this.#stateFacts(account, seen.atMs, first);
     this.#takePositions(account, seen, first);
     account.slot = seen.slot;
-    // Nearly every answer leaves an account in the markets that it was in.
+    // Nearly every answer leaves the markets of an account unchanged.
     if (this.#reshaped) this.#accounts.index.take(account);
     this.#reshaped = false;
     return account;
@@ -175,7 +175,7 @@ export class AccountStates {
         if (magnitude(position.baseLots) < magnitude(entry.state.baseLots)) account.shrunkAtMs = atMs;
         entry.state = position;
       } else {
-        // Listed before the node is made, so that whatever looks around from there sees the whole account.
+        // Listed before the node is created, so that lookups from the node find the whole account.
         const node = this.#keeper.position(account, symbol, incarnationOf(position), first);
         entry = { state: position, node, ...unread };
         account.positions.set(symbol, entry);

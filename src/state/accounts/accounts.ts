@@ -1,16 +1,16 @@
-/** The trader accounts of the watched wallets that are known now, by wallet, name and market. */
+/** The known trader accounts of the watched wallets, by wallet, name and market. */
 
 import type { TraderViewState } from "../../domain/account.ts";
 import { FewMap } from "../../domain/few-map.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import type { SubjectNode } from "../subjects.ts";
-import type { AccountEntry, AccountsSeen, Parting } from "./account-entry.ts";
+import type { AccountEntry, AccountsSeen, Successor } from "./account-entry.ts";
 import { MarketIndex } from "./market-index.ts";
 
 const noAccounts: readonly AccountEntry[] = [];
 
-/** One (wallet, PDA index): what one answer tells of. */
+/** The accounts of one (wallet, PDA index), which is the scope of one answer. */
 export interface AccountGroup {
   slot: number;
   slotIndex: number;
@@ -20,25 +20,25 @@ export interface AccountGroup {
 
 const nowhere = { slot: 0, slotIndex: 0, exact: false };
 
-/** The actions of the rest of the tick when subjects appear and disappear. */
-export interface SubjectKeeper {
+/** Callbacks for subjects that appear and disappear. */
+export interface SubjectCallbacks {
   trader(ref: AccountRef, first: boolean): SubjectNode;
   position(account: AccountEntry, symbol: string, incarnation: string, first: boolean): SubjectNode;
-  /** `symbol` null: the whole account is gone. */
-  gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void;
+  /** `symbol` null: the whole account disappeared. */
+  gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Successor): void;
 }
 
 export class Accounts {
-  /** By wallet, then PDA index: most questions are about one wallet of thousands. */
+  /** By wallet, then PDA index: most lookups are for one wallet of thousands. */
   readonly #groups = new Map<string, FewMap<number, AccountGroup>>();
-  /** Lists of them, made when they are asked for. */
+  /** Lists of accounts, created on first use. */
   readonly #byWallet = new Map<string, readonly AccountEntry[]>();
   #all: readonly AccountEntry[] | null = null;
-  readonly #keeper: SubjectKeeper;
+  readonly #keeper: SubjectCallbacks;
   /** Accounts by the markets that their figures depend on. */
   readonly index = new MarketIndex<AccountEntry>();
 
-  constructor(keeper: SubjectKeeper) {
+  constructor(keeper: SubjectCallbacks) {
     this.#keeper = keeper;
   }
 
@@ -55,7 +55,7 @@ export class Accounts {
     return this.#groups.get(wallet)?.keys() ?? [];
   }
 
-  /** As they are now: who comes or goes is in the next list. */
+  /** The present accounts. The list is not updated: a new or removed account is in the next list. */
   all(): readonly AccountEntry[] {
     if (this.#all) return this.#all;
     this.#all = [...this.#groups.keys()].flatMap((wallet) => this.ofWallet(wallet));
@@ -71,13 +71,13 @@ export class Accounts {
     return found.sort((a, b) => a.place - b.place);
   }
 
-  /** The same of one wallet. */
+  /** The present accounts of one wallet. */
   ofWallet(wallet: string): readonly AccountEntry[] {
     const known = this.#byWallet.get(wallet);
     if (known !== undefined) return known;
     const groups = this.#groups.get(wallet);
     if (groups === undefined) return noAccounts;
-    // A copy has room for just these, as have all lists here that stay: there are several for each account.
+    // A copy has no spare capacity. All lists that are kept are copied, as there are several for each account.
     const list = [...groups.values()].flatMap(({ accounts }) => [...accounts.values()]).slice();
     this.#byWallet.set(wallet, list);
     return list;
@@ -87,12 +87,12 @@ export class Accounts {
     return this.#groups.get(ref.wallet)?.get(ref.pdaIndex)?.accounts.get(ref.subaccount);
   }
 
-  /** The slot of the newest answer about a wallet's PDA index; 0 before the first. */
+  /** The slot of the newest answer about a wallet's PDA index; 0 before the first answer. */
   slotOf(wallet: string, pdaIndex: number): number {
     return this.placeOf(wallet, pdaIndex).slot;
   }
 
-  /** The place of the ledger of the newest answer about a wallet's PDA index. */
+  /** The ledger position of the newest answer about a wallet's PDA index. */
   placeOf(
     wallet: string,
     pdaIndex: number,
@@ -100,7 +100,7 @@ export class Accounts {
     return this.#groups.get(wallet)?.get(pdaIndex) ?? nowhere;
   }
 
-  /** The accounts of a wallet that hold or rest something in a market; for rows that name no subaccount. */
+  /** The accounts of a wallet with a position or a resting order in a market; for rows that name no subaccount. */
   holding(wallet: string, pdaIndex: number | null, symbol: string): AccountEntry[] {
     return this.ofWallet(wallet).filter(
       (account) =>
@@ -109,7 +109,7 @@ export class Accounts {
     );
   }
 
-  /** True if anybody holds or rests something in a market. */
+  /** True if any account has a position or a resting order in a market. */
   anyIn(symbol: string): boolean {
     return this.index.holds(symbol);
   }
@@ -127,12 +127,12 @@ export class Accounts {
     return account;
   }
 
-  /** The accounts of the newest answer about a wallet's PDA index; undefined before the first. */
+  /** The accounts of the newest answer about a wallet's PDA index; undefined before the first answer. */
   group(wallet: string, pdaIndex: number): AccountGroup | undefined {
     return this.#groups.get(wallet)?.get(pdaIndex);
   }
 
-  /** The same before its first answer. */
+  /** Adds an empty group for a PDA index before its first answer. */
   addGroup(wallet: string, pdaIndex: number): AccountGroup {
     const group: AccountGroup = { ...nowhere, accounts: new FewMap() };
     const groups = this.#groups.get(wallet) ?? new FewMap<number, AccountGroup>();
@@ -155,12 +155,12 @@ export class Accounts {
     this.#keeper.gone(account.node, account, null, "closed");
   }
 
-  /** Takes over a changed set of accounts of a wallet. */
+  /** Drops the cached lists after the accounts of a wallet changed. */
   #listAnew(wallet: string): void {
     this.#byWallet.delete(wallet);
     this.#all = null;
   }
 
-  /** The sources whose arrival changes an account's figures. */
+  /** The sources that an account's figures depend on. */
   static readonly sources: readonly Source[] = ["traderState", "markets", "marketConfig"];
 }

@@ -1,7 +1,7 @@
 /**
- * The accounts that held each market, and when: rows that name no subaccount (hourly funding) belong to the one that held
- * the market then, and to nobody in particular where several did. Only wallets with several accounts need this; for them it
- * is kept over restarts, as long as rules look back.
+ * The accounts that held each market, and when. Rows that name no subaccount (hourly funding) belong to the account that held
+ * the market then, and to none if several did. Only wallets with several accounts need this; it is stored over restarts, for
+ * the look-back period of rules.
  */
 
 import { z } from "zod";
@@ -12,12 +12,12 @@ import type { AccountEntry } from "./account-entry.ts";
 
 /** Funding rows cover the hour before their time. */
 const coveredMs = 3_600_000;
-/** A position may have been opened this long before it was seen. */
+/** Maximum time between the opening of a position and its first reading, ms. */
 const slackMs = 60_000;
-/** Oldest spans of a market are dropped beyond this. */
+/** Maximum number of spans of a market: the oldest are dropped first. */
 const maxSpans = 64;
 
-/** `[account, fromMs, toMs]`: account as `0.1`; null: held still. */
+/** `[account, fromMs, toMs]`: account as `0.1`; null: still held. */
 type Span = readonly [account: string, fromMs: number, toMs: number | null];
 
 /** By market, `0/SOL`: PDA index and symbol. */
@@ -33,22 +33,22 @@ export class Holders {
   readonly #wallets = new Map<string, Spans>();
   #keepMs: number;
 
-  /** @param keepMs how far rules look back over events, ms; 0: not at all */
+  /** @param keepMs look-back period of rules over events, ms; 0: none */
   constructor(keepMs: number) {
     this.#keepMs = keepMs;
   }
 
-  /** Takes the look-back of newly read rules. @param keepMs as of the constructor */
+  /** Sets the look-back period of reloaded rules. @param keepMs as for the constructor */
   keepFor(keepMs: number): void {
     this.#keepMs = keepMs;
   }
 
-  /** @param ours returns true for wallets whose past is still theirs */
+  /** @param ours returns true if a wallet name still has the same key */
   restore(keep: KeptValues, ours: (wallet: string) => boolean): void {
     for (const [wallet, spans] of keptHolders.all(keep)) if (ours(wallet)) this.#wallets.set(wallet, spans);
   }
 
-  /** Takes all accounts of a wallet's PDA index as they are now. */
+  /** Takes the present accounts of a wallet's PDA index. */
   take(wallet: string, pdaIndex: number, accounts: readonly AccountEntry[], builder: ChangesBuilder): void {
     const known = this.#wallets.get(wallet);
     if (this.#keepMs === 0 || (accounts.length < 2 && known === undefined)) return;
@@ -87,7 +87,7 @@ export class Holders {
     keptHolders.put(wallet, spans, builder);
   }
 
-  /** The accounts that an event may belong to by its market, as `0.1`; undefined: nothing is known of that market. */
+  /** The accounts that an event may belong to by its market, as `0.1`; undefined: the market has no record. */
   of({ wallet, pdaIndex, symbol, happenedMs }: Event): readonly string[] | undefined {
     const spans = wallet === null ? undefined : this.#wallets.get(wallet);
     if (spans === undefined || symbol === null) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The holdings of each account at its last reading, kept over a stop: a position that shrank or went while nobody watched is
- * seen to have done so at the first sight after it, as it would have been without the stop. So is a change of its
+ * The holdings of each account at its last reading, stored over restarts. A position that shrank or closed while the daemon
+ * was stopped is reported as such after the first reading, as it would have been without the stop, and so is a change of
  * collateral.
  */
 import { z } from "zod";
@@ -16,7 +16,7 @@ import type { SubjectNode } from "../subjects.ts";
 import type { World } from "../world.ts";
 import type { AccountEntry, Held } from "./account-entry.ts";
 
-/** The shortest time between two times that holdings are kept for accrued funding alone, ms. */
+/** Minimum time between two writes that are due to accrued funding alone, ms. */
 const accruedEveryMs = 60_000;
 
 interface Kept {
@@ -24,15 +24,15 @@ interface Kept {
   readonly held: Held;
   /** The slot of the account's state. Absent in databases of earlier versions. */
   readonly slot?: number;
-  /** The newest state that profit was worked out by. Absent: there is none. */
+  /** The newest state that profit was computed from. Absent: none. */
   readonly balance?: KeptBalance;
   /** Slot of that state. Absent: `slot`. */
   readonly balanceSlot?: number;
-  /** The place of that state within its slot. Absent: not known. */
+  /** The position of that state within its slot. Absent: not known. */
   readonly balanceIndex?: number;
 }
 
-/** A `Balance`, its integers as text. */
+/** A `Balance` with its integers as text. */
 interface KeptBalance {
   readonly collateral: string;
   readonly positions: readonly (readonly [
@@ -73,14 +73,14 @@ export const keptHoldings: KeptKind<Kept> = new KeptKind(
 );
 
 export class Holdings {
-  /** The stored holdings of accounts that were not seen yet since the start. */
+  /** The stored holdings of accounts that were not read since the start. */
   readonly #before = new Map<string, Kept>();
-  /** Accounts of which a state was kept before profit was worked out by it. */
+  /** Accounts whose state was stored before profit was computed from it. */
   readonly #behind = new Set<string>();
 
   /**
-   * @param ours says whose past is still theirs
-   * @param seen takes the state that an account had
+   * @param ours returns true if a wallet name still has the same key
+   * @param seen takes the last state of an account
    */
   restore(
     keep: KeptValues,
@@ -97,14 +97,14 @@ export class Holdings {
     }
   }
 
-  /** Slot of a state before the stop that showed what an account held until the stop; 0: not known. */
+  /** Slot of a state from before the stop that showed the holdings until the stop; 0: not known. */
   slotBefore(name: string, account: AccountEntry | undefined): number {
     const before = this.#before.get(name);
     if (before === undefined) return account?.slotBefore ?? 0;
     return before.slot ?? 0;
   }
 
-  /** Side of a position that went during the stop, and its size before it, in units; undefined: not known. */
+  /** Side of a position that closed during the stop, and its size before the stop, in units; undefined: not known. */
   extentBefore(
     ref: AccountRef,
     symbol: string,
@@ -122,8 +122,8 @@ export class Holdings {
   }
 
   /**
-   * Takes an account as it was just seen.
-   * @param compared the newest state of it that profit was worked out by; undefined: there is none
+   * Takes a reading of an account.
+   * @param compared its newest state that profit was computed from; undefined: none
    */
   take(account: AccountEntry, compared: SeenBalance | undefined, builder: ChangesBuilder): void {
     const before = this.#before.size > 0 ? this.#before.get(account.name) : undefined;
@@ -149,7 +149,7 @@ export class Holdings {
       const { size } = node.facts.values;
       const lots = String(state.baseLots);
       const known = was?.[symbol];
-      // Before the market list is read they are those of before.
+      // Before the market list is read, units stay those that are stored.
       const same = known?.[0] === node.incarnation && known[1] === lots ? known[2] : undefined;
       const units = typeof size === "number" ? Math.abs(size) : same;
       held[symbol] = units === undefined ? [node.incarnation, lots] : [node.incarnation, lots, units];
@@ -164,14 +164,14 @@ export class Holdings {
       keptHoldings.put(account.name, { shrunkAtMs, held, slot, ...balance, ...place }, builder);
   }
 
-  /** An account is no longer there. */
+  /** Takes that an account no longer exists. */
   gone(name: string, builder: ChangesBuilder): void {
     this.#behind.delete(name);
     keptHoldings.drop(name, builder);
   }
 }
 
-/** Returns true if a kept value differs by its slots at most. */
+/** Returns true if a kept value differs in its slots only. */
 function isSame({ shrunkAtMs, held, balance }: Kept, now: Kept): boolean {
   return JSON.stringify({ shrunkAtMs, held, balance }) === JSON.stringify(now);
 }

@@ -1,29 +1,29 @@
 /**
- * The accounts whose figures depend on each market (a position, a resting order, collateral that it values), so that a price
- * visits these and no others.
+ * The accounts whose figures depend on each market (through a position, a resting order, or collateral that the market
+ * values), so that a new price updates these accounts only.
  */
 
-/** The part of an account that says in which markets it is. */
+/** The part of an account that names its markets. */
 export interface InMarkets {
   /** True if its sums are known. */
   readonly assessed: boolean;
-  /** Symbols as it was taken last; the index writes them. */
+  /** Symbols of the last `take`; set by the index. */
   markets: readonly string[];
   readonly positions: ReadonlyMap<string, unknown>;
   readonly otherMarkets: readonly string[];
 }
 
-/** At most so many lists of symbols are shared. */
+/** Maximum number of shared lists of symbols. */
 const maxLists = 1_000;
 
 export class MarketIndex<A extends InMarkets> {
   readonly #accounts = new Map<string, Set<A>>();
-  /** Accounts whose sums are unknown: any price may be the one that is missing. */
+  /** Accounts whose sums are unknown: the price of any market may be the missing input. */
   readonly #unassessed = new Set<A>();
-  /** Lists of symbols, by all of them. */
+  /** Lists of symbols, by their joined symbols. */
   readonly #lists = new Map<string, readonly string[]>();
 
-  /** Takes an account as its state is now. */
+  /** Takes an account in its present state. */
   take(account: A): void {
     this.noteAssessed(account);
     if (isCurrent(account)) return;
@@ -34,7 +34,7 @@ export class MarketIndex<A extends InMarkets> {
     account.markets = this.list(markets);
   }
 
-  /** Returns the symbols as a list to be kept: accounts in the same markets share it. */
+  /** Returns the symbols as a list to keep: accounts in the same markets share one list. */
   list(symbols: ReadonlySet<string>): readonly string[] {
     const list = [...symbols];
     const name = JSON.stringify(list);
@@ -45,7 +45,7 @@ export class MarketIndex<A extends InMarkets> {
     return list;
   }
 
-  /** Forgets an account that is gone. */
+  /** Removes an account. */
   remove(account: A): void {
     for (const symbol of account.markets) this.#leave(symbol, account);
     account.markets = [];
@@ -82,7 +82,7 @@ export class MarketIndex<A extends InMarkets> {
   }
 }
 
-/** Returns true if the account is in the same markets as when it was taken last: nearly every answer leaves them as they are. */
+/** Returns true if the account is in the same markets as at its last `take`, which is so for nearly every answer. */
 function isCurrent({ markets, positions, otherMarkets }: InMarkets): boolean {
   let found = 0;
   for (const symbol of markets) if (positions.has(symbol)) found++;

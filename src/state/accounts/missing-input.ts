@@ -1,6 +1,6 @@
 /**
- * The input that is missing where a figure of an account is not there although the account was read: the price of a market
- * that it depends on, or the configuration of the market or of its collateral.
+ * Finds the missing input of a figure that is unknown although its account was read: the price of a market that it depends on,
+ * or the configuration of the market or of its collateral.
  */
 import type { Source } from "../../domain/sources.ts";
 import type { Subject } from "../../domain/subject.ts";
@@ -9,11 +9,11 @@ import { hasSpot } from "../markets/spot-collateral.ts";
 import type { World } from "../world.ts";
 import type { AccountEntry } from "./account-entry.ts";
 
-/** @returns the source that would bring what is missing; the one that the judgement names, where nothing else is found */
+/** @returns the source of the missing input; if none is found, the source in the judgement */
 export function missingInput(world: World, subject: Subject, unknown: Unknown): Source | null {
   const { source } = unknown;
   if (unknown.unknown !== "missing" || (source !== "traderState" && source !== "markets")) return source;
-  // Accounts of a PDA index that was never read are missing more than any price.
+  // A PDA index that was never read has precedence over a missing price.
   if (source === "traderState" && isUnread(world, subject, unknown.wallet)) return source;
   for (const account of accountsOf(world, subject, unknown.wallet)) {
     if (account.injected || account.node.facts.seenMs.traderState === undefined) continue;
@@ -23,7 +23,7 @@ export function missingInput(world: World, subject: Subject, unknown: Unknown): 
   return source;
 }
 
-/** Markets that the accounts of a subject depend on and of which a source told nothing since `sinceMs`. */
+/** Markets that the accounts of a subject depend on and that a source did not report since `sinceMs`. */
 export function silentMarkets(world: World, subject: Subject, source: Source, sinceMs: number): string[] {
   const symbols =
     "symbol" in subject && subject.symbol !== null
@@ -47,7 +47,7 @@ function accountsOf(world: World, subject: Subject, wallet: string | null): read
   return name === null ? [] : world.accounts.ofWallet(name);
 }
 
-/** True for a wallet of which a PDA index was not read since the start. */
+/** True if some PDA index of a wallet was not read since the start. */
 function isUnread(world: World, subject: Subject, wallet: string | null): boolean {
   const name = "subaccount" in subject ? null : (wallet ?? ("wallet" in subject ? subject.wallet : null));
   return name !== null && world.lastSeenMs("traderState", name) === null;
@@ -74,12 +74,12 @@ function unlistedOf(markets: World["markets"], { state }: AccountEntry): string 
   return null;
 }
 
-/** True if accounts of a subject hold collateral beside cash, so that the list of collateral assets decides its value. */
+/** True if accounts of a subject hold collateral besides cash, whose value depends on the list of collateral assets. */
 export function holdsAssets(world: World, subject: Subject): boolean {
   return accountsOf(world, subject, null).some(({ state }) => hasSpot(state));
 }
 
-/** The reason for which the lists that were read leave collateral of a subject's accounts without a value; null: there is none. */
+/** The reason why the lists give collateral of a subject's accounts no value; null: there is none. */
 export function unlistedCollateral(world: World, subject: Subject): string | null {
   for (const account of accountsOf(world, subject, null)) {
     const why = unlistedOf(world.markets, account);

@@ -1,17 +1,17 @@
-/** An account as it is before its first state was taken. */
+/** Creates an account without a state. */
 
 import type { SubaccountState } from "../../domain/account.ts";
 import { FewMap } from "../../domain/few-map.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import type { SubjectNode } from "../subjects.ts";
 import type { AccountEntry } from "./account-entry.ts";
-import { RiskRoom } from "./account-facts.ts";
+import { RiskInput } from "./account-facts.ts";
 
-/** Shared: most accounts have none. */
+/** Shared by most accounts. */
 export const noMarkets: readonly string[] = [];
 const noCollaterals: AccountEntry["collaterals"] = [];
 
-/** @param injected its figures are told as such */
+/** @param injected true: its figures are injected */
 export function newAccount(
   ref: AccountRef,
   node: SubjectNode,
@@ -23,7 +23,7 @@ export function newAccount(
     name: node.name,
     node,
     state,
-    risk: new RiskRoom(),
+    risk: new RiskInput(),
     rights: null,
     assessed: injected,
     markets: noMarkets,

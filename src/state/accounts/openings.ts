@@ -1,6 +1,6 @@
 /**
- * Since when each position has been open. One that appears while we watch was opened then, until the fill that opened it is
- * known; of one that was there before, only its fills tell.
+ * The time since which each position has been open. One that appears while the daemon runs was opened then, until the fill
+ * that opened it is known; for one that existed before, only its fills give the time.
  */
 
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { FactKind, type Facts } from "../../domain/facts.ts";
 import { subjectName } from "../../domain/subject.ts";
 import type { SubjectNode } from "../subjects.ts";
 
-/** The time before its first sight within which a position that appeared between two answers may have been opened. */
+/** Maximum time between the opening of a position and its first reading, if it appeared between two answers, ms. */
 const unseenMs = 600_000;
 
 interface Opening {
@@ -26,12 +26,12 @@ export class Openings {
   readonly #last = new Map<string, Opening>();
   readonly #facts: Facts;
 
-  /** @param facts as history had them at the start */
+  /** @param facts stored facts as of the start */
   constructor(facts: Facts) {
     this.#facts = facts;
   }
 
-  /** Takes a fill. @returns the name of the position that it opened; null: it opened none, or a later one did again */
+  /** Takes a fill. @returns the name of the position that it opened; null: it opened none, or a later fill opened it again */
   note({ kind, data, wallet, pdaIndex, subaccount, symbol, slot, fields, happenedMs }: Event): string | null {
     if (kind !== "fill" || (data as { readonly opened?: boolean } | null)?.opened !== true) return null;
     if (wallet === null || pdaIndex === null || subaccount === null || symbol === null) return null;
@@ -47,17 +47,17 @@ export class Openings {
     return name;
   }
 
-  /** A position appeared, and since when it is known was noted. */
+  /** Sets the opening time of a new position. */
   born(node: SubjectNode, slot: number, builder: ChangesBuilder): void {
     const kept = node.first ? openedFact.get(this.#facts, node.name) : null;
     if (kept?.name === node.incarnation) node.openedMs = kept.atMs;
-    // Found at a start, and not known from before: it was opened some time before that.
+    // Found at a start and not stored: it was opened some time before the start.
     else
       node.openedMs = node.bornMs === 0 || (node.first && node.bornMs === builder.atMs) ? null : node.bornMs;
     this.settle(node, slot, builder);
   }
 
-  /** Holds a position against the fill that opened one of its name last. @param slot of the account's newest answer */
+  /** Compares a position with the fill that last opened one of its name. @param slot of the account's newest answer */
   settle(node: SubjectNode, slot: number, builder: ChangesBuilder): void {
     const opening = this.#last.get(node.name);
     if (!opening || opening.slot > slot || opening.long !== node.incarnation.startsWith("long")) return;

@@ -1,4 +1,4 @@
-/** Compares the rights of each trader account with those before: a right lost or gained is an event. */
+/** Compares the rights of each trader account with its earlier ones. A lost or gained right is an event. */
 
 import { z } from "zod";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -9,7 +9,7 @@ import type { AccountEntry } from "./account-entry.ts";
 
 export const capabilitiesFact = new FactKind("capabilities", z.record(z.string(), z.string()));
 
-/** Rights as history and as rules have them. */
+/** Rights in the forms for history and for rules. */
 interface Written {
   readonly value: string;
   readonly held: Readonly<Record<string, boolean>>;
@@ -17,17 +17,17 @@ interface Written {
 
 export class Rights {
   readonly #facts: Facts;
-  /** The rights stored since, by account: one that goes and comes back is compared with them. */
+  /** The rights that were stored since the start, by account: an account that reappears is compared with them. */
   readonly #put = new Map<string, Readonly<Record<string, string>>>();
-  /** The last record: nearly every account has the same. */
+  /** The newest result, reused because nearly all accounts have the same rights. */
   #last: Written | null = null;
   readonly #isOurs: (wallet: string) => boolean;
   readonly #happened: (event: Event, builder: ChangesBuilder) => void;
 
   constructor(options: {
-    /** Facts as history had them at the start. */
+    /** Stored facts as of the start. */
     readonly facts: Facts;
-    /** True if history speaks of the wallet that has this name now. */
+    /** True if the stored facts of a wallet name belong to its present key. */
     readonly isOurs: (wallet: string) => boolean;
     readonly happened: (event: Event, builder: ChangesBuilder) => void;
   }) {
@@ -41,7 +41,7 @@ export class Rights {
     const seen = account.rights;
     if (seen === capabilities) return;
     const rights = rightsOf(capabilities);
-    // An answer that does not tell of them takes none away.
+    // An answer without rights removes none.
     if (Object.keys(rights).length === 0) return;
     account.rights = capabilities;
     const { name } = account.node;

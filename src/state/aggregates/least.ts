@@ -1,10 +1,10 @@
-/** The least of many numbers that change one by one: a change costs the logarithm of their count. */
+/** The minimum of many numbers that change one at a time. A change costs O(log n). */
 export class Least {
-  /** A binary tree in an array: the numbers are its leaves, each other node the least of the two below it. */
+  /** A binary tree in an array: the numbers are its leaves, and each other node is the minimum of its two children. */
   readonly #tree: Float64Array;
   readonly #leaves: number;
 
-  /** All begin as +∞. */
+  /** All numbers are +∞ at first. */
   constructor(count: number) {
     this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(count, 1)));
     this.#tree = new Float64Array(2 * this.#leaves).fill(Number.POSITIVE_INFINITY);
@@ -27,7 +27,7 @@ export class Least {
     return this.#tree[1]!;
   }
 
-  /** The indices of values below a bound, in ascending order; costs what is found. */
+  /** The indices of values below a bound, in ascending order. The cost is proportional to the result. */
   below(bound: number): number[] {
     const found: number[] = [];
     const look = (at: number): void => {

@@ -1,9 +1,9 @@
 /**
- * Finds what broke a pair: events on its legs since it was last whole. States and events come by different ways and in
- * either order, so an event counts until a state that shows it finds the pair whole.
+ * Finds the event that broke a pair: events on its legs since it was last whole. States and events arrive through different
+ * sources in any order, so an event counts until a state that includes it finds the pair whole.
  *
- * A trade that the exchange forced is told several times (as itself, as a fill, as a notification), and whoever repairs a
- * hedge makes fills of his own: so of what happened since, the word that tells most counts, and of equals the newest.
+ * A forced trade is reported several times (as itself, as a fill, as a notification), and repairing a hedge produces further
+ * fills. So the most specific event since then counts; of equally specific ones, the newest.
  */
 import type { Event } from "../../domain/event.ts";
 
@@ -12,12 +12,12 @@ export type Breaker = (typeof breakers)[number];
 
 const weight: Readonly<Record<Breaker, number>> = { adl: 3, liquidation: 3, stop: 2, fill: 1 };
 
-/** The time for which a state without a slot to compare may have been on its way. */
+/** Maximum delay of a state that has no slot to compare, ms. */
 const slackMs = 5_000;
-/** Fills of a busy pair that stays whole: the oldest go first. */
+/** Maximum number of events of a pair that stays whole: the oldest are dropped first. */
 const maxKept = 200;
 
-interface Told {
+interface PairEvent {
   readonly by: Breaker;
   readonly wallet: string;
   readonly pdaIndex: number | null;
@@ -26,55 +26,55 @@ interface Told {
   readonly happenedMs: number;
 }
 
-/** The newest state of an account: its slot, and when it came. */
+/** The newest state of an account: its slot, and the time at which it arrived. */
 export interface AccountShown {
   readonly wallet: string;
   readonly pdaIndex: number;
-  /** Null: of all accounts of the PDA index together, those that are gone too. */
+  /** Null: all accounts of the PDA index, closed ones included. */
   readonly subaccount: number | null;
   readonly slot: number;
   readonly atMs: number;
 }
 
 export class PairBreaks {
-  #told: Told[] = [];
-  /** The states by which the pair was last whole. */
+  #events: PairEvent[] = [];
+  /** The states in which the pair was last whole. */
   #whole: readonly AccountShown[] = [];
 
   note(event: Event): Breaker | null {
     const by = breakerOf(event);
     if (by === null) return null;
     const { wallet, pdaIndex, subaccount, slot, happenedMs } = event;
-    const told: Told = { by, wallet: wallet ?? "", pdaIndex, subaccount, slot, happenedMs };
-    // Word of it may come when the pair is whole again, or broken by something else.
-    if (!this.#isLater(told)) return by;
-    this.#told.push(told);
-    if (this.#told.length > maxKept) this.#told.shift();
+    const pairEvent: PairEvent = { by, wallet: wallet ?? "", pdaIndex, subaccount, slot, happenedMs };
+    // An event may arrive after the pair is whole again, or after something else broke it.
+    if (!this.#isLater(pairEvent)) return by;
+    this.#events.push(pairEvent);
+    if (this.#events.length > maxKept) this.#events.shift();
     return by;
   }
 
-  /** The pair was found whole by these states. */
+  /** Notes that the pair was whole in these states. */
   whole(states: readonly AccountShown[]): void {
     this.#whole = states;
-    if (this.#told.length > 0) this.#told = this.#told.filter((one) => this.#isLater(one));
+    if (this.#events.length > 0) this.#events = this.#events.filter((one) => this.#isLater(one));
   }
 
-  #isLater({ wallet, pdaIndex, subaccount, slot, happenedMs }: Told): boolean {
-    // Some events name no PDA index: usually it is the first one.
+  #isLater({ wallet, pdaIndex, subaccount, slot, happenedMs }: PairEvent): boolean {
+    // Some events name no PDA index: they usually belong to the first one.
     const ofWallet = this.#whole.filter((one) => one.wallet === wallet);
     const index = pdaIndex ?? (ofWallet.find((one) => one.pdaIndex === 0) ?? ofWallet[0])?.pdaIndex;
     const states = ofWallet.filter((one) => one.pdaIndex === index);
-    // The stream tells of one account at a time: a newer state of another account does not show it.
+    // The stream sends one account at a time: a newer state of another account does not show the event.
     const state =
       states.find((one) => one.subaccount === subaccount) ?? states.find((one) => one.subaccount === null);
     if (!state) return true;
-    // A state of the slot of an event may be from before it.
+    // A state of the same slot as an event may be from before it.
     return slot > 0 && state.slot > 0 ? slot >= state.slot : happenedMs > state.atMs - slackMs;
   }
 
   get by(): Breaker | "" {
-    let best: Told | null = null;
-    for (const one of this.#told) {
+    let best: PairEvent | null = null;
+    for (const one of this.#events) {
       if (
         best === null ||
         weight[one.by] > weight[best.by] ||
@@ -86,13 +86,13 @@ export class PairBreaks {
   }
 }
 
-/** The one that tells more; of equals the second. */
+/** Returns the more specific of the two; of equally specific ones the second. */
 export function heavier(one: Breaker | "", other: Breaker | ""): Breaker | "" {
   if (one === "" || other === "") return other || one;
   return weight[one] > weight[other] ? one : other;
 }
 
-/** Forced on its owner, or by his own order of before: neither is a part of a trade on both legs. */
+/** True if a trade was forced or came from a resting order: neither is part of a trade on both legs. */
 export function isForced(by: Breaker): boolean {
   return weight[by] > weight.fill;
 }

@@ -1,23 +1,23 @@
-/** The legs of a declared hedge: what each means, and how much it is now. */
+/** The legs of a declared hedge: parsing, size, and the events that concern them. */
 import type { Event } from "../../domain/event.ts";
 import type { World } from "../world.ts";
 
-/** Naked share of the largest leg up to which a pair counts as whole, where nothing else is said. */
+/** Default of the naked share of the largest leg up to which a pair counts as whole. */
 export const usualTolerance = 0.02;
 
-/** Sizes are sums of doubles: so small a share of what was added up is what rounding left. */
+/** Sizes are sums of doubles: a share of the sum below this is rounding error. */
 export const negligible = 1e-9;
 
 export interface Leg {
-  /** As the configuration writes it: `main/SOL`, `main/0.1/SOL`. */
+  /** As written in the configuration: `main/SOL`, `main/0.1/SOL`. */
   readonly text: string;
   readonly wallet: string;
-  /** Null: all accounts of the wallet together. */
+  /** Null: all accounts of the wallet. */
   readonly account: { readonly pdaIndex: number; readonly subaccount: number } | null;
   readonly symbol: string;
 }
 
-/** @returns undefined for what is no leg */
+/** @returns undefined if the text is not a leg */
 export function parseLeg(text: string): Leg | undefined {
   const parts = /^([A-Za-z0-9_-]{1,64})(?:\/(\d{1,3})\.(\d{1,3}))?\/([^/\s]{1,32})$/.exec(text);
   if (!parts) return undefined;
@@ -34,7 +34,7 @@ export function overlap(a: Leg, b: Leg): boolean {
   return a.account.pdaIndex === b.account.pdaIndex && a.account.subaccount === b.account.subaccount;
 }
 
-/** Signed, base units; 0 for what is flat, NaN for what is not known. */
+/** Signed, base units; 0: no position, NaN: not known. */
 export function sizeOf(leg: Leg, world: World): number {
   let [size, gross] = [0, 0];
   for (const { ref, positions } of world.accounts.ofWallet(leg.wallet)) {
@@ -49,7 +49,7 @@ export function sizeOf(leg: Leg, world: World): number {
   return Math.abs(size) <= negligible * gross ? 0 : size;
 }
 
-/** True if an event belongs to a leg. Some rows do not say which account they are of. */
+/** True if an event belongs to a leg. Some rows do not name their account. */
 export function concernsLeg(leg: Leg, event: Event): boolean {
   if (event.wallet !== leg.wallet || event.symbol?.toUpperCase() !== leg.symbol) return false;
   const { account } = leg;

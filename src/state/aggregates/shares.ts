@@ -1,6 +1,6 @@
 /**
- * The share of one wallet in what several hold together. Amounts are integers (10⁻⁶ USD, 10⁻⁸ units), so that taking an old
- * share out of a sum and a new one in leaves exactly what adding everything up anew would.
+ * The share of one wallet in aggregates over several wallets. Amounts are integers (10⁻⁶ USD, 10⁻⁸ units), so that replacing an
+ * old share by a new one in a sum gives exactly the sum over all shares.
  */
 import type { Source } from "../../domain/sources.ts";
 import type { AccountEntry } from "../accounts/account-entry.ts";
@@ -16,27 +16,27 @@ export interface Holding {
   net: number;
   gross: number;
   size: number;
-  /** Positions whose value, or size, is not known. */
+  /** Positions whose value or size is not known. */
   unvalued: number;
   unsized: number;
 }
 
 export interface Share {
   readonly bySymbol: ReadonlyMap<string, Holding>;
-  /** NaN: not known, as the figures below. */
+  /** NaN: not known. The same holds for the figures below. */
   readonly equity: number;
   readonly pnlToday: number;
-  /** The parts of it that may have been paid in, or out (negative). */
+  /** The parts of it that may have been paid in (positive) or out (negative). */
   readonly inToday: number;
   readonly outToday: number;
-  /** As of the wallet's fields of these names. */
+  /** Values of the wallet's fields of these names. */
   readonly sums: Readonly<Record<SummedField, number>>;
   readonly marginRatio: number;
   readonly moveToLiquidation: number;
   readonly adverseMoveToLiquidation: number;
 }
 
-/** Fields of a wallet that books add up as they are, USD. */
+/** Fields of a wallet that books sum unchanged, USD. */
 export const summedFields = ["netDeposits", "feesToday", "fundingToday"] as const;
 export type SummedField = (typeof summedFields)[number];
 
@@ -49,7 +49,7 @@ export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): S
   for (const { node, positions } of accounts) {
     const values = node.facts.values;
     equity += Math.round(numberOf(values.equity) * usdScale);
-    // NaN goes through all of these.
+    // A NaN among the operands makes each of these NaN.
     marginRatio = Math.max(marginRatio, numberOf(values.marginRatio));
     moveToLiquidation = Math.min(moveToLiquidation, numberOf(values.moveToLiquidation));
     adverseMoveToLiquidation = Math.min(adverseMoveToLiquidation, numberOf(values.adverseMoveToLiquidation));
@@ -97,7 +97,7 @@ export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): S
   };
 }
 
-/** Sources that the figures of books and pairs rest on. */
+/** Sources of the figures of books and pairs. */
 export const sharedSources = [
   "traderState",
   "markets",
@@ -109,8 +109,8 @@ export const sharedSources = [
 export type SharedSource = (typeof sharedSources)[number];
 
 /**
- * The time at which a source last answered for all of a wallet, ms; -∞: not since the start. A wallet without holdings waits
- * for no price: +∞.
+ * The time at which a source last answered for all of a wallet, ms; -∞: not since the start. A wallet without holdings needs
+ * no price: +∞.
  */
 export function seenWhole(world: World, entry: WalletEntry, source: SharedSource): number {
   const { seenMs } = entry.node.facts;
@@ -126,10 +126,10 @@ export function seenWhole(world: World, entry: WalletEntry, source: SharedSource
   return seenMs[source] ?? Number.NEGATIVE_INFINITY;
 }
 
-/** Read of wallets that hold nothing, too. */
+/** Also read for wallets without holdings. */
 const ofHistories: ReadonlySet<Source> = new Set(["fills", "funding"]);
 
-/** Writes the age of a source; what was not seen has none. */
+/** Sets the time of a source; removes it if the source was not read. */
 export function noteSeen(seenMs: Partial<Record<Source, number>>, source: Source, atMs: number): void {
   if (atMs === Number.NEGATIVE_INFINITY) delete seenMs[source];
   else seenMs[source] = atMs;

@@ -1,26 +1,26 @@
 /**
- * Holds our equity against the exchange's portfolio values, which it works out by itself. Those are of the quarters of the
- * hour, ours of the moments at which an account was read: a value is compared with the readings before and after its moment,
- * and what lies between the two agrees.
+ * Compares perpwatch's equity with the exchange's portfolio values, which the exchange computes itself. Those are of each
+ * quarter of an hour, perpwatch's of the moments at which an account was read. A value agrees if it lies between the readings
+ * before and after its moment.
  */
 import type { AccountEntry } from "../accounts/account-entry.ts";
 
 const quarterMs = 900_000;
-/** Readings that are further apart say nothing about what was between them. */
+/** Maximum time between two readings for which a value between them is compared, ms. */
 const apartMs = 60_000;
-/** Below this equity a cent would be a difference. */
+/** Minimum equity that is compared, USD: below it a cent would be a difference. */
 const smallestUsd = 1;
-/** From this share of the exchange's value on a difference is told of. */
+/** Share of the exchange's value from which on a difference is reported. */
 const toleranceShare = 0.01;
-/** An account that was not compared for so long counts no more. */
+/** A comparison counts for this long, ms. */
 const keptMs = 3_600_000;
 
-/** The side of the exchange's figure on which ours is. */
+/** Side of the exchange's figure on which perpwatch's figure is. */
 type Side = "above" | "below";
 
 interface Difference {
   readonly account: string;
-  /** A part of the exchange's value. */
+  /** A fraction of the exchange's value. */
   readonly share: number;
   readonly side: Side;
 }
@@ -28,10 +28,10 @@ interface Difference {
 interface Noted {
   lastMs: number;
   lastUsd: number;
-  /** Ours around the newest quarters, oldest first. */
+  /** Own equity around the newest quarters of an hour, oldest first. */
   readonly quarters: { readonly atMs: number; readonly low: number; readonly high: number }[];
   compared: { readonly atMs: number; readonly share: number; readonly side: Side } | null;
-  told: boolean;
+  reported: boolean;
 }
 
 export class EquityCheck {
@@ -43,13 +43,13 @@ export class EquityCheck {
     this.#warn = warn;
   }
 
-  /** An account was read. */
+  /** Takes a reading of an account. */
   note(account: AccountEntry, atMs: number): void {
     const usd = account.node.facts.values.equity;
     if (typeof usd !== "number") return;
     const noted = this.#noted.get(account);
     if (!noted) {
-      this.#noted.set(account, { lastMs: atMs, lastUsd: usd, quarters: [], compared: null, told: false });
+      this.#noted.set(account, { lastMs: atMs, lastUsd: usd, quarters: [], compared: null, reported: false });
       return;
     }
     const quarter = Math.floor(atMs / quarterMs) * quarterMs;
@@ -66,7 +66,7 @@ export class EquityCheck {
     this.#noted.delete(account);
   }
 
-  /** @param valueUsd as of `ofMs`, a quarter of an hour   @returns whether it could be compared */
+  /** @param valueUsd the exchange's value at `ofMs`, a quarter of an hour   @returns true if it could be compared */
   compare(account: AccountEntry, ofMs: number, valueUsd: number, nowMs: number): boolean {
     const noted = this.#noted.get(account);
     const ours = noted?.quarters.find((one) => one.atMs === ofMs);
@@ -75,16 +75,16 @@ export class EquityCheck {
     const share = apartUsd / Math.max(Math.abs(valueUsd), smallestUsd);
     noted.compared = { atMs: nowMs, share, side: ours.low > valueUsd ? "above" : "below" };
     const differs = share > toleranceShare;
-    if (differs && !noted.told) {
+    if (differs && !noted.reported) {
       const at = new Date(ofMs).toISOString();
       const our = ours.low === ours.high ? `${ours.low}` : `${ours.low} to ${ours.high}`;
       this.#warn(`${account.name}: equity at ${at} is ${our} here and ${valueUsd} at the exchange`);
     }
-    noted.told = differs;
+    noted.reported = differs;
     return true;
   }
 
-  /** The account that differs most; undefined: nothing was compared lately. */
+  /** The account with the largest difference; undefined: nothing was compared lately. */
   worst(nowMs: number): Difference | undefined {
     let worst: Difference | undefined;
     for (const [{ name }, { compared }] of this.#noted) {

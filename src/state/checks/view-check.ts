@@ -1,6 +1,6 @@
 /**
- * Holds our risk against the exchange's own. The view has its own moment and its own marks, so the comparison computes
- * the account again at the view's marks, and is made only where both speak of the same positions.
+ * Compares computed risk with the exchange's own view. The view has its own time and its own marks, so the account is computed
+ * again at the view's marks, and compared only if both are about the same positions.
  */
 import type { TraderViewState } from "../../domain/account.ts";
 import { assessAccount } from "../../margin/assess.ts";
@@ -15,13 +15,13 @@ import {
 import type { AccountEntry } from "../accounts/account-entry.ts";
 import type { Markets } from "../markets/markets.ts";
 
-/** Beyond a tick, this share of the figure counts as a difference. */
+/** A difference counts if it exceeds a tick and this share of the figure. */
 const tolerance = 0.001;
-/** One cent: figures in USD are rounded by the exchange. */
+/** One cent: the exchange rounds figures in USD. */
 const cent = 0.01;
 
 /**
- * Spot collateral as the view values it: at the index price of its moment, which no other source states.
+ * Spot collateral as the view values it: at the index price of its time, which no other source states.
  * @returns null if the two cannot be compared
  */
 function spotOfView(
@@ -34,7 +34,7 @@ function spotOfView(
   return [{ ...ours[0]!, notionalQuoteLots, discountedQuoteLots: quoteLotsFromUsd(spotDiscountedUsd) }];
 }
 
-/** @returns what differs, for people; empty when the two agree or cannot be compared. */
+/** @returns texts for the differences; empty if the two agree or cannot be compared */
 export function compareWithView(account: AccountEntry, markets: Markets): readonly string[] {
   const view = account.view?.view;
   if (!view || view.positions.length !== account.positions.size) return [];
@@ -58,7 +58,7 @@ export function compareWithView(account: AccountEntry, markets: Markets): readon
       differences.push(`${name} is ${our} here and ${theirs} at the exchange`);
     }
   };
-  // Orders in markets without a position are margined at marks that the view does not tell: compare only without them.
+  // Orders in markets without a position are margined at marks that the view does not state: compared only without such orders.
   const everyMarkKnown = ours.markets.every((one) => account.positions.has(one.symbol));
   if (everyMarkKnown) {
     check(

@@ -1,22 +1,22 @@
-/** The books of a wallet's day: the sums over its events, its flows, and the equity of midnight. */
+/** The books of a wallet's day: sums over its events, its flows, and its equity at midnight. */
 
 import { z } from "zod";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import { type Slots, storedSlots } from "../profit/changes/slots.ts";
 
-/** Equity of midnight. */
+/** Equity at midnight. */
 interface Base {
   readonly usd: number;
-  /** For baselines of our own: what came in or went out after these slots counts. Absent: see `slot`. */
+  /** For baselines that perpwatch recorded itself: flows after these slots count. Absent: see `slot`. */
   readonly slots?: Slots;
   /**
-   * For a baseline of our own as an earlier version stored it: one slot for all accounts. Null: after midnight, by the
+   * For a baseline recorded by an earlier version: one slot for all accounts. Null: flows after midnight count, by the
    * exchange's time.
    */
   readonly slot: number | null;
-  /** The PDA indices that it covers. Absent in what an earlier version stored. */
+  /** The PDA indices that it covers. Absent in values stored by an earlier version. */
   readonly indices?: readonly number[] | null;
-  /** Accounts whose values it adds up, and until when there were no others, ms. */
+  /** Accounts whose values it sums, and the time until which there were no others, ms. */
   readonly accounts: readonly string[];
   readonly readMs: number;
 }
@@ -24,12 +24,12 @@ interface Base {
 export interface DayFlow {
   readonly slot: number;
   readonly atMs: number;
-  /** Signed; null: nobody can say what it did. */
+  /** Signed; null: the direction is not known. */
   readonly usd: number | null;
   readonly account: string | null;
   /** It came after the state of its slot. Absent: that state shows it, as far as is known. */
   readonly after?: true;
-  /** The loss of the day when a withdrawal was counted, USD. Absent: none, or equity was not known since. */
+  /** The loss of the day when a withdrawal was counted, USD. Absent: no loss, or equity was not known since. */
   lossUsd?: number;
 }
 
@@ -82,10 +82,10 @@ export const keptToday: KeptKind<StoredToday> = new KeptKind(
 );
 
 export interface Book {
-  /** Today first; the next one as soon as the exchange's clock has come there. */
+  /** Today first; the next day is added once the exchange's clock has reached it. */
   days: readonly Day[];
   changed: boolean;
-  /** It includes all reports of the day before. */
+  /** True if it includes all reports since the day began. */
   whole: boolean;
 }
 
@@ -101,16 +101,16 @@ export function isFromExchange({ slot, slots }: Base): boolean {
   return slot === null && slots === undefined;
 }
 
-/** True if a flow is contained in the equity of midnight. */
+/** True if the equity at midnight contains a flow. */
 export function isBefore({ slot, account, atMs, after }: DayFlow, base: Base, startMs: number): boolean {
   if (base.slots !== undefined) return account !== null && slot - (after ? 0 : 1) < base.slots.of(account);
   return base.slot === null ? atMs < startMs : slot <= base.slot;
 }
 
-/** True if a stored equity of midnight is the sum over these PDA indices, as far as that is known. */
+/** True if a stored equity at midnight is the sum over these PDA indices, as far as that is known. */
 export function covers(base: Base | null, indices: readonly number[] | undefined): boolean {
   if (base === null || indices === undefined || base.indices === null) return true;
-  // Our own of an earlier version may be a sum over those that had been read.
+  // A baseline recorded by an earlier version may cover only the indices that had been read.
   if (base.indices === undefined) return base.slot === null || indices.length <= 1;
   return base.indices.length === indices.length && indices.every((one) => base.indices!.includes(one));
 }

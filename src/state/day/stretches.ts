@@ -1,7 +1,7 @@
-/** The stretches of a day against which its loss is measured. */
+/** The parts of a day for which loss is measured. */
 import type { DayFlow } from "./day-book.ts";
 
-/** A part of today, up to now, against the capital of which its loss is measured. */
+/** A part of today, up to now, whose loss is measured against the capital at its beginning. */
 export interface Stretch {
   /** Loss of the day at its beginning, USD; negative: profit. */
   readonly lossUsd: number;
@@ -9,13 +9,13 @@ export interface Stretch {
   readonly capitalUsd: number;
 }
 
-/** Shared: the day of most wallets is not known. */
+/** Shared by the many wallets whose day is not known. */
 export const noStretches: readonly Stretch[] = [];
 
 /**
- * Returns the stretches of a day against which its loss is measured: all of it, and from each withdrawal on.
+ * Returns the parts of a day for which loss is measured: the whole day, and one from each withdrawal on.
  *
- * @param onWithdrawal is called with the last flow of each slot in which more went out than came in
+ * @param onWithdrawal called with the last flow of each slot in which more was paid out than in
  */
 export function stretchesOf(
   midnightUsd: number,
@@ -28,7 +28,7 @@ export function stretchesOf(
   let slotUsd = 0;
   for (const [i, flow] of sorted.entries()) {
     slotUsd += flow.usd!;
-    // Both sides of a transfer have one slot.
+    // Both sides of a transfer have the same slot.
     if (sorted[i + 1]?.slot === flow.slot) continue;
     usd += slotUsd;
     for (const one of stretches) one.capitalUsd = Math.max(one.capitalUsd, usd);

@@ -1,10 +1,10 @@
 /**
  * The amounts that each wallet earned, paid and received since midnight of the configured time zone.
  *
- * Fees, funding and what trades realized are sums over the day's events, each of which is told once; profit is equity less
- * what it was at midnight, less what came in and went out since. All of it is kept in the commit of what it follows from, so
- * that a start goes on exactly; what happened meanwhile is told as events then. Until a history was read back to midnight its
- * sums are not known. The equity of midnight is our own where we watched, else the exchange tells it.
+ * Fees, funding and realized profit are sums over the day's events, each of which is reported once. Profit is equity less the
+ * equity at midnight, less the flows since. All of it is committed together with the events that change it, so that a start
+ * continues exactly; events of the meantime are reported then. A sum is unknown until its history was read back to midnight.
+ * The equity at midnight is perpwatch's own figure where the daemon was running, else the exchange's.
  */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -31,9 +31,9 @@ import {
 } from "./day-book.ts";
 import { noStretches, stretchesOf } from "./stretches.ts";
 
-/** Added to the slot of an account of which two states of one slot were seen. */
-const amidSlot = 0.5;
-/** Maximum time before midnight at which the equity of midnight may have been read. */
+/** Added to the slot of an account that had two states in one slot. */
+const halfSlot = 0.5;
+/** Maximum time before midnight at which the equity of midnight may have been read, ms. */
 const beforeMidnightMs = 60_000;
 const noAccounts: readonly string[] = [];
 
@@ -42,9 +42,9 @@ export class Today implements Due {
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
   order: number | undefined;
-  /** The books of wallets of which something is known. */
+  /** The books of wallets that have any value for the day. */
   readonly #books = new Map<string, Book>();
-  /** The book of all others. */
+  /** The book of all other wallets. */
   #emptyBook: ReadBook;
   readonly #wallets: ReadonlyMap<string, WalletEntry>;
   readonly #told: CompleteSince;
@@ -62,7 +62,7 @@ export class Today implements Due {
     readonly deadlines: Deadlines;
     readonly builder: () => ChangesBuilder;
     readonly nowMs: number;
-    /** A new day began, and every wallet's figures are those of it. */
+    /** Called when a new day has begun and the figures of all wallets have been reset. */
     readonly rolled: (builder: ChangesBuilder) => void;
     readonly before: Today | undefined;
   }) {
@@ -79,18 +79,18 @@ export class Today implements Due {
     this.#deadlines.set(this, this.#day.endMs);
   }
 
-  /** Since when it is today, ms. */
+  /** Start of today, ms. */
   get startMs(): number {
     return this.#day.startMs;
   }
 
-  /** True if the events of today have to be read again: nothing was kept of them for this time zone. */
+  /** True if the events of today have to be read again: no book is stored for this time zone. */
   get incomplete(): boolean {
     for (const name of this.#wallets.keys()) if (!this.#book(name).whole) return true;
     return false;
   }
 
-  /** Midnight, where the equity of then is not known, ms; else null. */
+  /** Returns midnight, ms, if the equity at that time is not known, else null. */
   missingMs(wallet: string): number | null {
     return this.#book(wallet).days[0]!.base === null ? this.#day.startMs : null;
   }
@@ -106,7 +106,7 @@ export class Today implements Due {
     book.whole = true;
   }
 
-  /** An event of today from history, where nothing was kept. */
+  /** Takes an event of today from history, for a wallet without a stored book. */
   remember(event: Event): void {
     if (event.wallet === null || !this.#wallets.has(event.wallet) || this.#book(event.wallet).whole) return;
     const { amountUsd } = event.fields;
@@ -114,7 +114,7 @@ export class Today implements Due {
     this.take(event, within ? 0 : typeof amountUsd === "number" ? amountUsd : null);
   }
 
-  /** @param flowUsd of a collateral move: what it brought in or, negative, took out; null: nobody can say */
+  /** @param flowUsd amount of a collateral move, USD; positive: paid in, negative: paid out, null: direction not known */
   take(event: Event, flowUsd: number | null, isAfter = false): void {
     const { wallet, kind, fields, happenedMs, symbol } = event;
     if (wallet === null || (kind !== "fill" && kind !== "funding" && kind !== "collateral")) return;
@@ -125,7 +125,7 @@ export class Today implements Due {
         this.takeFlow(wallet, { slot, atMs, usd: flowUsd, account: accountOf(event), ...after });
       return;
     }
-    // An hour of funding belongs to the day in which it ends, and that which ends at midnight to the day that ends.
+    // An hour of funding belongs to the day in which it ends; an hour that ends at midnight belongs to the day that ends.
     const book = this.#ownBook(wallet);
     const day = this.#dayFor(book, kind === "funding" ? happenedMs - 1 : happenedMs);
     if (!day) return;
@@ -140,26 +140,26 @@ export class Today implements Due {
     }
   }
 
-  /** Brings the sums over events into the wallet's figures. */
+  /** Writes the sums over events to the wallet's figures. */
   publish({ wallet, node, injected }: WalletEntry): void {
     if (injected) return;
     const book = this.#book(wallet.name);
     const { values } = node.facts;
     const [day] = book.days;
-    if (this.#isTold(wallet.name, "fills")) values.feesToday = day!.fees;
+    if (this.#isComplete(wallet.name, "fills")) values.feesToday = day!.fees;
     else if (values.feesToday !== undefined) delete values.feesToday;
-    if (this.#isTold(wallet.name, "funding", wallet.pdaIndices)) values.fundingToday = day!.funding;
+    if (this.#isComplete(wallet.name, "funding", wallet.pdaIndices)) values.fundingToday = day!.funding;
     else if (values.fundingToday !== undefined) delete values.fundingToday;
   }
 
-  /** The amount that an account realized today in a market; undefined while that is not known. */
+  /** Returns the amount that an account realized today in a market, USD; undefined if not known. */
   realized(wallet: string, account: string, symbol: string): number | undefined {
     const book = this.#book(wallet);
-    if (!this.#isTold(wallet, "fills")) return undefined;
+    if (!this.#isComplete(wallet, "fills")) return undefined;
     return book.days[0]!.realized[`${account}/${symbol}`] ?? 0;
   }
 
-  /** Works out from what equity on the profit of today counts, after flows, states or the equity of midnight. */
+  /** Computes the equity at which the profit of today is 0, after flows, states or the equity at midnight changed. */
   refresh({ wallet, node, profit, injected }: WalletEntry): void {
     if (injected) return;
     const book = this.#books.get(wallet.name);
@@ -167,8 +167,8 @@ export class Today implements Due {
     profit.zeroTodayUsd = Number.NaN;
     profit.openToday = nothingOpen;
     profit.stretches = noStretches;
-    // After a start the states of before it have to be compared first.
-    if (!book || !profit.hasBegun || !this.#isTold(wallet.name, "collateral")) return;
+    // After a start the states from before it have to be compared first.
+    if (!book || !profit.hasBegun || !this.#isComplete(wallet.name, "collateral")) return;
     const { base, flows, startMs } = book.days[0]!;
     if (!base) return;
     let usd = base.usd;
@@ -176,18 +176,18 @@ export class Today implements Due {
     for (const flow of flows) {
       const { account, atMs } = flow;
       if (isBefore(flow, base, startMs)) continue;
-      // An account that was gone when the values of midnight were asked for may have held something then.
-      const untold =
+      // An account that did not exist when the values of midnight were requested may have held collateral at midnight.
+      const isUnknownBefore =
         isFromExchange(base) && atMs <= base.readMs && !(account && base.accounts.includes(account));
-      if (flow.usd === null || untold) return;
-      // What no state shows yet is not in the equity.
+      if (flow.usd === null || isUnknownBefore) return;
+      // Equity does not contain a flow that no state shows yet.
       if (account !== null && profit.changes.ahead.isWaiting({ account, slot: flow.slot, usd: flow.usd }))
         continue;
       usd += flow.usd;
       counted.push(flow);
     }
     profit.zeroTodayUsd = usd;
-    // Before this withdrawal was counted, or, where its change of collateral was not explained until now, by the equity after it.
+    // From before this withdrawal was counted; if its change of collateral was not explained until now, from the equity after it.
     const lossUsd =
       typeof pnlToday === "number" ? -pnlToday : typeof equity === "number" ? usd - equity : undefined;
     profit.stretches = stretchesOf(base.usd, counted, (flow) => {
@@ -198,21 +198,21 @@ export class Today implements Due {
     profit.openToday = profit.changes.rangeAfter(isFromExchange(base) ? startMs - 1 : base.readMs);
   }
 
-  /** The exchange tells the equity of midnight; where we saw it ourselves, that counts. @returns whether it is taken */
+  /** Takes the exchange's equity at midnight. A value that perpwatch recorded itself has precedence. @returns true if it is taken */
   midnight(
     wallet: string,
     startMs: number,
-    told: { readonly usd: number; readonly accounts: readonly string[]; readonly readMs: number },
+    values: { readonly usd: number; readonly accounts: readonly string[]; readonly readMs: number },
   ): boolean {
     const book = this.#ownBook(wallet);
     const [day] = book.days;
     if (day!.startMs !== startMs || day!.base) return false;
-    day!.base = { ...told, slot: null, indices: this.#wallets.get(wallet)?.wallet.pdaIndices ?? null };
+    day!.base = { ...values, slot: null, indices: this.#wallets.get(wallet)?.wallet.pdaIndices ?? null };
     book.changed = true;
     return true;
   }
 
-  /** Puts what changed where a start finds it. */
+  /** Stores a changed book for the next start. */
   keep(wallet: string, builder: ChangesBuilder): void {
     const book = this.#books.get(wallet);
     if (!book?.changed) return;
@@ -221,7 +221,7 @@ export class Today implements Due {
     keptToday.put(wallet, { timezone: this.#timezone, days: book.days }, builder);
   }
 
-  /** Midnight. */
+  /** Called at midnight. */
   onDue(nowMs: number): void {
     const builder = this.#builder();
     this.#day = this.#dayOf(nowMs);
@@ -242,8 +242,8 @@ export class Today implements Due {
     if (profit.answerMs < startMs && profit.answerMs >= startMs - beforeMidnightMs) {
       const indices = entry.wallet.pdaIndices ?? null;
       const slots = profit.changes.states.slots();
-      // It has the newest of several states of a slot: records of that slot may be read later.
-      for (const account of profit.changes.shownTwice()) slots.set(account, slots.of(account) + amidSlot);
+      // Equity has the newest of several states of a slot, and records of that slot may be read later.
+      for (const account of profit.changes.shownTwice()) slots.set(account, slots.of(account) + halfSlot);
       day.base = {
         usd: profit.answerUsd,
         slots,
@@ -254,7 +254,7 @@ export class Today implements Due {
       };
       const { base } = day;
       const since = before.flatMap((one) => (one === day ? [] : one.flows));
-      // One that came after a state of its slot may be shown by the next one of that slot.
+      // The next state of a slot may show a flow that came after an earlier state of that slot.
       const isShown = ({ account, slot, usd, after }: DayFlow): boolean =>
         after === true &&
         account !== null &&
@@ -263,7 +263,7 @@ export class Today implements Due {
       const late = since.filter((flow) => !isBefore(flow, base, startMs) && !isShown(flow));
       if (late.length > 0) day.flows = day.flows.concat(late);
     }
-    // They are the day's that is over.
+    // These losses belong to the previous day.
     for (const flow of day.flows) delete flow.lossUsd;
     if (!entry.injected) entry.profit.endDay();
     book.changed = true;
@@ -273,7 +273,7 @@ export class Today implements Due {
     this.publish(entry);
   }
 
-  /** Takes what was paid in or, negative, out of an account; null: nobody can say. */
+  /** Takes an amount that was paid into an account or, negative, out of it; null: direction not known. */
   takeFlow(wallet: string, flow: Omit<DayFlow, "lossUsd">): void {
     const book = this.#ownBook(wallet);
     const { atMs } = flow;
@@ -283,14 +283,14 @@ export class Today implements Due {
       base && !isFromExchange(base) && atMs < today.startMs && !isBefore(flow, base, today.startMs);
     const day = late ? today : this.#dayFor(book, atMs);
     if (!day) return;
-    // A transfer without a direction may be told one by its other side.
+    // The other side of a transfer may give the direction of one that had none.
     const isUnknown = (one: DayFlow): boolean =>
       one.usd === null && one.slot === flow.slot && one.account === flow.account;
     day.flows = day.flows.filter((one) => !isUnknown(one)).concat(flow);
     book.changed = true;
   }
 
-  /** Undefined: it was over before. */
+  /** Returns undefined if the time is before today. */
   #dayFor(book: Book, ms: number): Day | undefined {
     const { startMs, endMs } = this.#day;
     if (ms < startMs) return undefined;
@@ -302,17 +302,17 @@ export class Today implements Due {
     return next;
   }
 
-  /** True if all of today was reported. */
-  #isTold(wallet: string, source: Source, pdaIndices?: readonly number[]): boolean {
+  /** True if a history of today is complete. */
+  #isComplete(wallet: string, source: Source, pdaIndices?: readonly number[]): boolean {
     return this.#told.sinceMs(wallet, source, pdaIndices) < this.#day.startMs;
   }
 
-  /** The book of a wallet, to read. */
+  /** Returns the book of a wallet for reading. */
   #book(wallet: string): ReadBook {
     return this.#books.get(wallet) ?? this.#emptyBook;
   }
 
-  /** The book of a wallet, to write into. */
+  /** Returns the book of a wallet for writing. */
   #ownBook(wallet: string): Book {
     const known = this.#books.get(wallet);
     if (known) return known;

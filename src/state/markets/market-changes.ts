@@ -1,4 +1,4 @@
-/** Changes of a market: of its configuration, a field an event, and of its session. */
+/** Changes of a market: of its configuration, one event per field, and of its trading session. */
 import { z } from "zod";
 import type { MarketConfig } from "../../domain/account.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
@@ -11,7 +11,7 @@ import { own } from "./own-events.ts";
 /** JSON has integers beyond 2^53 as text. */
 const lots = z.union([z.string().regex(/^-?\d+$/), z.int()]).transform((value) => BigInt(value));
 
-/** The configuration of a market, as it was when it changed last; the owner is the market. */
+/** The configuration of a market as of its last change. The owner is the market. */
 export const configFact = new FactKind<MarketConfig>(
   "config",
   z.object({
@@ -36,17 +36,17 @@ export const configFact = new FactKind<MarketConfig>(
     fundingIntervalSeconds: z.number(),
     openInterestCapBaseLots: lots,
     isolatedOnly: z.boolean(),
-    // Older records lack them.
+    // Older records lack these fields.
     maxLiquidationSizeBaseLots: lots.nullable().default(null),
     maxFundingRatePercent: z.number().nullable().default(null),
     commodityStatus: z.string().nullable().default(null),
   }),
 );
 
-/** The trading session of a market; the owner is the market. */
+/** The trading session of a market. The owner is the market. */
 export const sessionFact = new FactKind("session", z.string(), "text");
 
-/** The changes of a market's configuration, a field an event. @param before as `comparable` gave it */
+/** Events for the changed fields of a market's configuration, one for each. @param before as returned by `comparable` */
 export function marketChanges(
   before: Readonly<Record<string, string>>,
   after: MarketConfig,
@@ -64,7 +64,7 @@ export function marketChanges(
   return events;
 }
 
-/** A session of a market that began or ended. */
+/** The event for a session of a market that began or ended. */
 export function sessionChange(symbol: string, before: string, after: string, atMs: number): Event {
   const fields = { field: "sessionState", before, after };
   return own("marketChange", `${symbol}:sessionState:${atMs}`, symbol, atMs, fields);
@@ -115,7 +115,7 @@ const comparedFields: readonly (readonly [string, FieldText])[] = [
   ["isolatedOnly", (config) => String(config.isolatedOnly)],
 ];
 
-/** The fields of a market's changes that come of its configuration. */
+/** The fields of market changes that come from its configuration. */
 export const comparedNames: readonly string[] = comparedFields.map(([name]) => name);
 
 function percent(bps: number): string {

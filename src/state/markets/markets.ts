@@ -1,4 +1,4 @@
-/** The state of the markets: configuration, live figures, funding rates; and the facts that rules see of them. */
+/** The state of the markets (configuration, live figures, funding rates) and the facts that rules see of them. */
 import type {
   CollateralAsset,
   MarketConfig,
@@ -20,38 +20,38 @@ export interface MarketEntry {
   prices: MarketPrices | null;
   /** Funding rate of the last settled hour, a fraction; null: not read. */
   settledPerHour: number | null;
-  /** The exchange's time of that, ms. */
+  /** The exchange's time of that rate, ms. */
   settledMs: number;
   readonly facts: Facts;
 }
 
 export class Markets {
   readonly entries = new Map<string, MarketEntry>();
-  /** For the margin arithmetic; kept in step with `entries`. */
+  /** For the margin arithmetic; updated together with `entries`. */
   readonly risk = new Map<string, MarketRisk>();
   readonly markTicks = new Map<string, number>();
-  /** Present funding rates as fractions an hour; positive: longs pay. */
+  /** Present funding rates, fractions per hour; positive: longs pay. */
   readonly rates = new Map<string, number>();
-  /** Assets that may be collateral beside the quote token, by index; null: not read since the start. */
+  /** Assets that may be collateral besides the quote token, by index; null: not read since the start. */
   assets: ReadonlyMap<number, CollateralAsset> | null = null;
   assetsAtMs: number | null = null;
-  /** Assets that counted as collateral in the list before the newest one, and in this one do not. */
+  /** Assets that counted as collateral in the list before the newest one, and no longer do in the newest. */
   #doubted: ReadonlySet<number> = new Set();
   /** Symbol of the market that values each asset, by asset index. */
   readonly #symbolOfAsset = new Map<number, string>();
-  /** Unit of the rates in the statistics; null: not decided. */
+  /** Unit of the rates in the statistics; null: not determined. */
   #fundingUnit: FundingUnit | null = null;
   configAtMs: number | null = null;
   pricesAtMs: number | null = null;
-  /** Since when prices of any market were read without a gap, ms. */
+  /** Time since which prices of any market were read without a gap, ms. */
   pricesSinceMs = Number.NEGATIVE_INFINITY;
-  /** The process stood still since the newest prices. */
-  #stoodStill = false;
+  /** The process was suspended since the newest prices. */
+  #wasSuspended = false;
   #newestPricesMs = Number.NEGATIVE_INFINITY;
-  /** The time at which a source that is read market by market last answered, ms. */
+  /** The time at which a source that is read per market last answered, ms. */
   readonly readMs = new Map<Source, number>();
 
-  /** Symbols are compared as the exchange writes them in its market list; case is folded. */
+  /** Returns the entry of a market, ignoring case; the symbol is written as in the exchange's market list. */
   entry(symbol: string): MarketEntry {
     const key = symbol.toUpperCase();
     let entry = this.entries.get(key);
@@ -101,7 +101,7 @@ export class Markets {
     entry.config = config;
     entry.facts.seenMs.marketConfig = atMs;
     this.configAtMs = atMs;
-    // Sizes as numbers: they are compared with each account's at each mark.
+    // Sizes as numbers: they are compared with each account's at each new mark.
     const leverageTiers = config.leverageTiers.map((tier) => ({
       ...tier,
       maxSizeBaseLots: shrink(tier.maxSizeBaseLots),
@@ -112,7 +112,7 @@ export class Markets {
     return entry;
   }
 
-  /** An asset that counted until now counts for nothing once two lists in a row say so; until then its value is not known. */
+  /** Takes a list of collateral assets. An asset that lost its market has an unknown value; after two such lists in a row it has none. */
   takeAssets(assets: readonly CollateralAsset[], atMs: number): void {
     const counted = ({ assetIndex }: CollateralAsset): boolean =>
       (this.assets?.get(assetIndex)?.perpAssetId ?? null) !== null;
@@ -123,7 +123,7 @@ export class Markets {
     this.linkAssets();
   }
 
-  /** Finds the market of each collateral asset. To be called when the configuration of markets was read. */
+  /** Finds the market of each collateral asset. Called after the configuration of markets was read. */
   linkAssets(): void {
     this.#symbolOfAsset.clear();
     for (const { assetIndex, perpAssetId } of this.assets?.values() ?? []) {
@@ -133,7 +133,7 @@ export class Markets {
     }
   }
 
-  /** The reason for which the lists of assets and markets leave collateral without a value; null: there is none, or they were not read. */
+  /** The reason why the lists of assets and markets give collateral no value; null: there is none, or they were not read. */
   unlisted({ assetIndex, symbol }: SpotCollateralState): string | null {
     if (this.assets === null) return null;
     const asset = this.assets.get(assetIndex);
@@ -143,12 +143,12 @@ export class Markets {
     return `the market list has no market of ${symbol} as collateral`;
   }
 
-  /** Returns true if an asset that the list names does not count as collateral. */
+  /** Returns true if the list names an asset that does not count as collateral. */
   countsForNothing({ assetIndex, perpAssetId }: CollateralAsset): boolean {
     return perpAssetId === null && !this.#doubted.has(assetIndex);
   }
 
-  /** Symbol of the market whose index price values an asset; undefined: it has none, or it is not known. */
+  /** Symbol of the market whose index price values an asset; undefined: none, or not known. */
   symbolOfAsset(assetIndex: number): string | undefined {
     return this.#symbolOfAsset.get(assetIndex);
   }
@@ -158,22 +158,22 @@ export class Markets {
     return false;
   }
 
-  /** Notes an answer or a frame with prices. @param gapMs a longer time without any is a gap; infinite: none is */
+  /** Notes an answer or a frame with prices. @param gapMs a longer time without prices is a gap; infinite: no time is */
   notePrices(atMs: number, gapMs: number): void {
-    if (this.#stoodStill || atMs - this.#newestPricesMs > gapMs) this.pricesSinceMs = atMs;
+    if (this.#wasSuspended || atMs - this.#newestPricesMs > gapMs) this.pricesSinceMs = atMs;
     this.#newestPricesMs = atMs;
-    this.#stoodStill = false;
+    this.#wasSuspended = false;
   }
 
-  /** Notes that the process stood still until now: prices of meanwhile may be missing, whatever the stream. */
+  /** Notes that the process was suspended until now: prices of that time may be missing, even with a stream. */
   noteStandstill(atMs: number): void {
     this.pricesSinceMs = atMs;
-    this.#stoodStill = true;
+    this.#wasSuspended = true;
   }
 
   /**
-   * @param live between two readings of all markets
-   * @returns true if accounts have to be assessed anew: the mark moved by a tick or more, the funding rate changed, or the
+   * @param live true for prices between two readings of all markets
+   * @returns true if accounts have to be assessed again: the mark moved by a tick or more, the funding rate changed, or the
    * index price of a market that values collateral moved
    */
   takePrices(prices: MarketPrices, atMs: number, live = false): boolean {
@@ -194,7 +194,7 @@ export class Markets {
     return indexMoved || moved;
   }
 
-  /** Forgets the prices of a market: the newest answer states none that can be one. @returns whether there were any */
+  /** Removes the prices of a market whose newest answer states no valid price. @returns true if there were any */
   #dropPrices(entry: MarketEntry): boolean {
     const had = entry.prices !== null;
     entry.prices = null;
@@ -245,7 +245,7 @@ export class Markets {
     return entry;
   }
 
-  /** Takes a session that another source tells of. A transition that was due is over; the next one is not known. */
+  /** Takes a session from another source. A pending transition is removed, and the next one is unknown. */
   takeSession({ facts }: MarketEntry, sessionState: string, atMs: number): void {
     facts.values.sessionState = sessionState;
     const { nextTransition } = facts.values;
@@ -255,7 +255,7 @@ export class Markets {
   takeExternal(seen: Observation & { readonly kind: "external" }, atMs: number): MarketEntry {
     const entry = this.entry(seen.symbol);
     this.#seen(entry, "candles", atMs);
-    // A fresh answer that there is none is no silence: nothing is missing, and nobody is blind for it.
+    // An answer that states no external price is data, so the source counts as seen.
     const { externalPriceUsd: usd } = seen;
     entry.facts.values.externalPrice = usd !== null && isPrice(usd) ? usd : Number.NaN;
     entry.facts.values.dailyVolatility = seen.dailyVolatility ?? Number.NaN;
@@ -274,39 +274,39 @@ export class Markets {
   }
 }
 
-/** Returns true if a number can be a price: what an exchange states in place of one is 0. */
+/** Returns true if a number can be a price. Exchanges state 0 for a missing price. */
 export function isPrice(usd: number): boolean {
   return usd > 0 && Number.isFinite(usd);
 }
 
-/** Fields of a market that the statistics bring. */
+/** Fields of a market that the statistics contain. */
 const priceFields = ["markPrice", "oraclePrice", "openInterest", "dayVolume", "openInterestCapUsed"] as const;
 
-/** Funding rates by field, from a rate that is a fraction an hour. */
+/** Funding rate facts by field. @param ratePerHour a fraction per hour */
 export function rateFacts(ratePerHour: number): Record<(typeof rateFields)[number], number> {
   return { fundingRate: ratePerHour, annualizedFundingRate: ratePerHour * hoursPerYear };
 }
 
-/** The highest funding rate that a market allows, a fraction an hour; null: not known. */
+/** The highest funding rate that a market allows, a fraction per hour; null: not known. */
 function capPerHour(config: MarketConfig | null): number | null {
   const percent = config?.maxFundingRatePercent;
   if (typeof percent !== "number" || !(config!.fundingIntervalSeconds > 0)) return null;
   return (percent / 100) * (3_600 / config!.fundingIntervalSeconds);
 }
 
-/** A running rate this many times the settled one, or the reverse, is likely in another unit than the other markets'. */
+/** If running and settled rate differ by more than this factor, the running one is probably in another unit. */
 const maxRateFactor = 50;
 const leastComparedRate = 1e-6;
 
 /**
- * The settled rate that the stated one can be compared with; null: there is none. One that was stated before the hour was settled, as
+ * The settled rate to compare the stated one with; null: there is none. A rate that was stated before the hour was settled, as
  * before an outage, may have another size.
  */
 function comparableRate({ prices, settledPerHour, settledMs }: MarketEntry): number | null {
   return prices !== null && prices.exchangeMs >= settledMs ? settledPerHour : null;
 }
 
-/** @returns what is wrong with a market's running funding rate, held against its last settled one */
+/** Compares a market's running funding rate with its last settled one. @returns a text for the difference, or null */
 export function rateMismatch(entry: MarketEntry, unit: FundingUnit | null): string | null {
   const { symbol, prices } = entry;
   const settled = comparableRate(entry);
@@ -317,10 +317,10 @@ export function rateMismatch(entry: MarketEntry, unit: FundingUnit | null): stri
   return `${symbol}: the statistics state a funding rate of ${running} an hour, the funding history one of ${settled}; rules see the former`;
 }
 
-/** Mark and middle of the book, or other venues, further apart than this are not of one thing. */
+/** If mark and mid price, or prices of other venues, differ by more than this factor, they are not of the same asset. */
 const maxPriceFactor = 1.25;
 
-/** @returns what is wrong between the statistics and the book or the candles of other venues */
+/** Compares the statistics with the book and with the candles of other venues. @returns texts for the differences */
 export function priceMismatches({ symbol, prices, facts }: MarketEntry): readonly string[] {
   const mark = prices?.markPriceUsd ?? 0;
   if (mark <= 0) return [];
@@ -336,7 +336,7 @@ export function priceMismatches({ symbol, prices, facts }: MarketEntry): readonl
   ];
 }
 
-/** @returns how the calendar and the market list differ about a commodity's session */
+/** Compares the session in the calendar with that in the market list. @returns a text for the difference, or null */
 export function sessionMismatch({ symbol, config, facts }: MarketEntry): string | null {
   const { sessionState } = facts.values;
   const listed = config?.commodityStatus ?? null;
@@ -345,11 +345,11 @@ export function sessionMismatch({ symbol, config, facts }: MarketEntry): string 
   return `${symbol}: the calendar says ${sessionState}, the market list ${listed}; rules see the former`;
 }
 
-/** Figures of the book. They are fed to windows when the book is read, and by nothing else. */
+/** Figures of the order book. Windows take them only when the book is read. */
 export const bookFields = ["bid", "ask", "midPrice", "spread", "bidDepth50Bps", "askDepth50Bps"] as const;
-/** Funding rates, whose windows hold the settled hours. */
+/** Funding rates. Their windows contain the settled hours. */
 export const rateFields = ["fundingRate", "annualizedFundingRate"] as const;
-/** The same of candles. */
+/** Figures of candles. Windows take them only when candles are read. */
 export const candleFields = ["externalPrice", "dailyVolatility"] as const;
 
 function bookFacts(

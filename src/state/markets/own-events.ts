@@ -1,4 +1,4 @@
-/** Events that no record tells of: they are the difference between two answers. Their keys carry the moment. */
+/** Events that no record states: they are derived from the difference between two answers. Their keys contain the time. */
 import { z } from "zod";
 import type { Capability } from "../../domain/account.ts";
 import type { Event, EventKind, FieldValue } from "../../domain/event.ts";
@@ -8,10 +8,10 @@ import { type AccountRef, accountName } from "../../domain/subject.ts";
 const statusForm = z.object({ active: z.boolean(), gated: z.boolean(), withdrawalsAvailable: z.boolean() });
 type StatusSeen = Readonly<z.infer<typeof statusForm>>;
 
-/** The exchange's status; its owner is `exchange`. */
+/** The exchange's status. Its owner is `exchange`. */
 export const statusFact = new FactKind("status", statusForm);
 
-/** @returns the change, `"first"` for the first answer of all, or null when nothing changed. */
+/** @returns the change, `"first"` for the first answer, or null if nothing changed */
 export function statusChange(
   before: Partial<StatusSeen>,
   seen: StatusSeen,
@@ -33,7 +33,7 @@ export function statusChange(
   });
 }
 
-/** The rights of an account, as they are kept and reported: `yes`, `no`, or only by being made active again. */
+/** The rights of an account, as they are stored and reported: `yes`, `no`, or only after being made active again. */
 export function rightsOf(
   capabilities: Readonly<Record<string, Capability>>,
 ): Readonly<Record<string, string>> {
@@ -45,7 +45,7 @@ export function rightsOf(
   );
 }
 
-/** Rights that an account lost or gained, an event each. @param before, after as `rightsOf` gives them */
+/** Events for the rights that an account lost or gained, one for each. @param before, after as returned by `rightsOf` */
 export function rightChanges(
   account: AccountRef,
   before: Readonly<Record<string, string>>,

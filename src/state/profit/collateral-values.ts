@@ -1,4 +1,4 @@
-/** The values of trades and of collateral in other assets, as markets and assets are known now. */
+/** Values of trades and of collateral in other assets, by the present markets and assets. */
 
 import type { SpotCollateralState } from "../../domain/account.ts";
 import { unitsFromBaseLots } from "../../margin/units.ts";
@@ -35,7 +35,7 @@ export class CollateralValues {
   readonly #unitUsdOf = ({ assetIndex, decimals }: SpotCollateralState): number | undefined => {
     const asset = this.#markets.assets?.get(assetIndex);
     if (asset === undefined) return undefined;
-    // As in equity: an asset without a market counts for nothing.
+    // As in equity, an asset without a market has a value of 0.
     if (this.#markets.countsForNothing(asset)) return 0;
     const symbol = this.#markets.symbolOfAsset(assetIndex);
     const indexUsd =
@@ -44,22 +44,22 @@ export class CollateralValues {
   };
 
   /**
-   * True once what values these accounts, and those of the wallet before, was read: before that no trade can be told from a
-   * flow, and no equity is whole.
+   * True once the data that value these accounts, and the wallet's earlier ones, were read. Before that, trades cannot be told
+   * apart from flows, and equity is incomplete.
    */
   isReady({ profit: { changes } }: WalletEntry, told: readonly AccountEntry[], first: boolean): boolean {
     const { configAtMs, pricesAtMs, assets } = this.#markets;
     if (configAtMs === null || pricesAtMs === null) return false;
     if (assets !== null) return true;
     for (let i = 0; i < told.length; i++) if (hasSpot(told[i]!.state)) return false;
-    // Later on all that is known of them was told since the start.
+    // After that, all of them were read since the start.
     if (!first) return true;
     for (const account of changes.states.accounts())
       if (hasSpot(changes.states.seen(account)!.balance)) return false;
     return true;
   }
 
-  /** Returns the change of the collateral in other assets; null where it cannot be valued. */
+  /** Returns the change of the collateral in other assets; null if it cannot be valued. */
   spotChange({ profit }: WalletEntry, account: string, after: Balance): SpotChange | null {
     const before = profit.changes.states.before(account);
     return before === undefined ? noSpotChange : spotChange(before, after, this.#unitUsdOf);

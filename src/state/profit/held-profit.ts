@@ -1,6 +1,6 @@
 /**
- * Trades in whose estimates a flow may be hidden, until their fills tell that none is, or the collateral history was read long enough
- * after each. The profit that is known meanwhile may be too high by what was paid in. Pure.
+ * Trades whose estimates may hide a flow, until their fills show that they hide none, or the collateral history was read long
+ * enough after each. The profit of this time is held back, as it may be too high by an amount that was paid in. Pure.
  */
 
 import { z } from "zod";
@@ -11,9 +11,9 @@ export interface HeldTrades {
   /** The times at which the first and the newest of them were seen, ms. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** So much may be hidden in them, USD. */
+  /** The amount that may be hidden in them, USD. */
   readonly usd: number;
-  /** The part of it of trades whose fills are not known, USD. Absent: all. */
+  /** The part of it that is due to trades whose fills are not known, USD. Absent: all of it. */
   readonly roughUsd?: number;
 }
 
@@ -28,28 +28,28 @@ interface Trades extends HeldTrades {
   toMs: number;
   usd: number;
   roughUsd: number;
-  /** The highest profit since then, up to the next ones, USD; -∞: none. */
-  mostUsd: number;
+  /** The highest profit since then, up to the next trades, USD; -∞: none. */
+  maxUsd: number;
 }
 
-/** The history tells of a flow so long after a state that shows it, ms. */
+/** Maximum delay of a flow in the history after a state that shows it, ms. */
 const readAfterMs = 20_000;
-/** A trade is let go of after this where the history is not read, ms. */
+/** Time after which a trade is released if the history is not read, ms. */
 const unreadAfterMs = 60_000;
-/** The same where the fills of a trade are not known, as histories may be late then, ms. */
+/** The same two limits for a trade whose fills are not known, as histories may be late then, ms. */
 const roughReadAfterMs = 125_000;
 const roughAfterMs = 180_000;
-/** Fills leave nothing of it, USD: a millionth is the least amount. */
+/** Amount below which fills explain a trade completely, USD: the smallest amount is a millionth. */
 const nothingUsd = 1e-6;
-/** The history is read so long after the newest trade as well, in case it tells of a flow early; the least pause between readings, ms. */
+/** The history is also read this long after the newest trade, in case it contains a flow early; minimum time between readings, ms. */
 const earlyMs = 5_000;
-/** Trades within so long of each other are one entry, ms. */
+/** Trades within this time of each other are one entry, ms. */
 const togetherMs = 5_000;
 
 export class HeldProfit {
   readonly #trades: Trades[] = [];
 
-  /** Since when profit may be too high, ms; ∞: it is not. */
+  /** Time since which profit may be too high, ms; ∞: it is not. */
   get sinceMs(): number {
     return this.#trades[0]?.fromMs ?? Number.POSITIVE_INFINITY;
   }
@@ -63,12 +63,12 @@ export class HeldProfit {
     return this.#trades.some(isRough);
   }
 
-  /** By so much profit may be too high, USD. */
+  /** The amount by which profit may be too high, USD. */
   get usd(): number {
     return this.#trades.reduce((sum, { usd }) => sum + usd, 0);
   }
 
-  /** A trade was seen in which up to so much may be hidden. */
+  /** Takes a trade that may hide up to this amount. */
   add(atMs: number, usd: number): void {
     const newest = this.#trades.at(-1);
     if (newest === undefined || atMs - newest.fromMs >= togetherMs)
@@ -77,7 +77,7 @@ export class HeldProfit {
         toMs: atMs,
         usd,
         roughUsd: usd,
-        mostUsd: Number.NEGATIVE_INFINITY,
+        maxUsd: Number.NEGATIVE_INFINITY,
       });
     else {
       newest.toMs = atMs;
@@ -86,7 +86,7 @@ export class HeldProfit {
     }
   }
 
-  /** Fills tell of a trade. */
+  /** Takes the proof of a trade by its fills. */
   prove({ atMs, fromUsd, toUsd }: Proof): void {
     const trades = this.#trades.find(({ fromMs, toMs }) => atMs >= fromMs && atMs <= toMs);
     if (trades === undefined) return;
@@ -94,49 +94,49 @@ export class HeldProfit {
     trades.roughUsd -= fromUsd;
   }
 
-  /** The part that is kept over a restart. */
+  /** The part that is stored over a restart. */
   get kept(): readonly HeldTrades[] {
-    return this.#trades.map(({ mostUsd: _, ...one }) => ({ ...one }));
+    return this.#trades.map(({ maxUsd: _, ...one }) => ({ ...one }));
   }
 
   restore(kept: readonly HeldTrades[]): void {
     for (const one of kept)
-      this.#trades.push({ roughUsd: one.usd, ...one, mostUsd: Number.NEGATIVE_INFINITY });
+      this.#trades.push({ roughUsd: one.usd, ...one, maxUsd: Number.NEGATIVE_INFINITY });
   }
 
-  /** The time at which the collateral history is to be read next, ms; ∞: no more. */
+  /** The time at which the collateral history is to be read next, ms; ∞: not any more. */
   nextReadMs(nowMs: number): number {
     const newest = this.#trades.at(-1);
     if (newest === undefined) return Number.POSITIVE_INFINITY;
     const { toMs } = newest;
-    // By then those before it are read as well.
+    // Earlier trades are read by that time as well.
     const rough = this.#trades.findLast(isRough);
     const dueMs = [toMs + earlyMs, toMs + readAfterMs];
     if (rough !== undefined) dueMs.push(rough.toMs + roughReadAfterMs);
     const nextMs = dueMs.find((ms) => ms > nowMs);
-    // While one trade follows the other the pause between readings stays the same.
+    // The pause between readings stays the same while trades follow each other.
     return Math.max(nowMs + earlyMs, nextMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** Takes a profit that may be too high. */
   take(profitUsd: number): void {
     const newest = this.#trades.at(-1);
-    if (newest !== undefined && profitUsd > newest.mostUsd) newest.mostUsd = profitUsd;
+    if (newest !== undefined && profitUsd > newest.maxUsd) newest.maxUsd = profitUsd;
   }
 
-  /** A record tells of what was paid in. Since which trade it was part of the profit is not looked up: it is taken off all. */
+  /** Takes an amount paid in. It is subtracted from the profit of all trades, as the trade that hid it is not known. */
   paidIn(usd: number): void {
-    for (const one of this.#trades) one.mostUsd -= usd;
+    for (const one of this.#trades) one.maxUsd -= usd;
   }
 
   /**
-   * Lets go of the trades that hide nothing, or whose time has passed.
-   * @param isRead the collateral history was read just now
-   * @param limitUsd so much does not matter where fills are known
-   * @returns the highest profit of theirs, USD; -∞: none
+   * Releases the trades that hide nothing, or whose time has passed.
+   * @param isRead true if the collateral history has just been read
+   * @param limitUsd amount that is ignored if fills are known
+   * @returns the highest profit of the released trades, USD; -∞: none
    */
   release(atMs: number, isRead: boolean, limitUsd: number): number {
-    let mostUsd = Number.NEGATIVE_INFINITY;
+    let maxUsd = Number.NEGATIVE_INFINITY;
     for (let oldest = this.#trades[0]; oldest !== undefined; oldest = this.#trades[0]) {
       const ageMs = atMs - oldest.toMs;
       const rough = isRough(oldest);
@@ -145,10 +145,10 @@ export class HeldProfit {
         ageMs >= (rough ? roughAfterMs : unreadAfterMs) ||
         (isRead && ageMs >= (rough ? roughReadAfterMs : readAfterMs));
       if (!isKnown && !isOver) break;
-      mostUsd = Math.max(mostUsd, oldest.mostUsd);
+      maxUsd = Math.max(maxUsd, oldest.maxUsd);
       this.#trades.shift();
     }
-    return mostUsd;
+    return maxUsd;
   }
 }
 

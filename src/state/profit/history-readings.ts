@@ -1,15 +1,15 @@
-/** Has the histories of wallets read outside of their schedules, at once and again, while a change of collateral is not explained. */
+/** Requests extra readings of wallets' histories, at once and repeatedly, while a change of collateral is not explained. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
 import type { WalletEntry } from "../wallets/wallets.ts";
 
-/** Pauses after which the histories are read again while a change is open: often at first. */
+/** Pauses between these readings, ms: short ones first. */
 const againMs = 2_000;
 const laterMs = 10_000;
 const oftenForMs = 30_000;
 
-/** Readings of the histories of one wallet outside of their schedules. */
+/** Extra readings of the histories of one wallet. */
 class Reading implements Due {
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
@@ -29,7 +29,7 @@ class Reading implements Due {
 export class HistoryReadings {
   readonly #deadlines: Deadlines;
   readonly #builder: () => ChangesBuilder;
-  /** Some rule reads profit: the histories are read at once for it. */
+  /** True if a rule reads profit, so that histories are read at once. */
   readonly asked: boolean;
   readonly #readings = new Map<string, Reading>();
 
@@ -43,7 +43,7 @@ export class HistoryReadings {
     return this.#readingOf(entry).dueMs !== Number.POSITIVE_INFINITY;
   }
 
-  /** Asks for the histories that may explain what is open, now and again. */
+  /** Requests the histories that may explain what is open, now and repeatedly. */
   ask(entry: WalletEntry, builder: ChangesBuilder): void {
     const { name } = entry.wallet;
     const { held, changes } = entry.profit;

@@ -1,4 +1,4 @@
-/** Profit as history keeps it: its baseline, what flowed since, and its highest value. */
+/** Profit as stored in history: its baseline, the flows since, and its highest value. */
 
 import { z } from "zod";
 import { KeptKind, keptNumber } from "../../domain/kept.ts";
@@ -6,20 +6,20 @@ import { changesShape, type RestoredChanges } from "./changes/kept-changes.ts";
 import { type Slots, storedSlots } from "./changes/slots.ts";
 import { type HeldTrades, heldTrades } from "./held-profit.ts";
 
-/** The part that is kept over a restart, beside the changes. */
+/** The part that is stored over a restart, besides the changes. */
 export interface KeptProfit {
   readonly baselineUsd: number;
   /** The slot of a baseline stored by an earlier version: one slot for all accounts. */
   readonly baselineSlot?: number;
   /** The slots up to which the baseline contains flows. */
   readonly slots?: Slots;
-  /** The PDA indices that it covers. Absent in what an earlier version stored. */
+  /** The PDA indices that it covers. Absent in values stored by an earlier version. */
   readonly indices?: readonly number[] | null;
-  /** Deposits less withdrawals since the baseline, all that are known. */
+  /** Sum of known deposits less withdrawals since the baseline. */
   readonly netUsd: number;
-  /** As it was stored last. */
+  /** The highest profit, as last stored. */
   highUsd: number;
-  /** Trades that may hide flows. Absent: none. */
+  /** Trades whose estimates may hide flows. Absent: none. */
   held?: readonly HeldTrades[];
 }
 
@@ -49,8 +49,8 @@ export function sinceSlot(
 }
 
 /**
- * Returns what was kept as it was before some of its flows, for a replay of the past. How high the profit ever was and which
- * changes of collateral were not explained is not known of then, and begins anew.
+ * Returns stored profit as it was before some of its flows, for a replay of the past. The highest profit and the unexplained
+ * changes of that time are not known, and begin empty.
  */
 export function profitBefore(
   kept: StoredProfit,

@@ -1,10 +1,10 @@
-/** Profit that is known between two ends only. */
+/** Profit that is known only as a range. */
 import type { OpenRange } from "./changes/open-range.ts";
 
-/** Two ends between which profit lies while a change of collateral is not explained. */
+/** The range of profit while a change of collateral is not explained. */
 export interface Doubt extends OpenRange {
-  /** Sets the figures to one end. @param high what came in is profit, and what went out was paid out; else the other way */
+  /** Sets the figures to one end of the range. @param high true: money in is profit, money out was withdrawn; false: the reverse */
   assume(high: boolean): void;
-  /** Removes those again that are not known. */
+  /** Removes the figures that are unknown. */
   leave(): void;
 }

@@ -1,4 +1,4 @@
-/** The figures of profit and of the day, after states or records that move them; begun once all of a wallet was read. */
+/** Refreshes the figures of profit and of the day after states or records changed them; starts after all of a wallet was read. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Accounts } from "../accounts/accounts.ts";
@@ -18,9 +18,9 @@ export class ProfitFigures {
     readonly accounts: Accounts;
     readonly today: Today;
     readonly readings: HistoryReadings;
-    /** For the log. */
+    /** Writes to the log. */
     readonly note: (text: string) => void;
-    /** Collateral in other assets was paid in or out. */
+    /** Called when collateral in other assets was paid in or out. */
     readonly onSpotFlow: (wallet: string, atMs: number) => void;
   }) {
     this.#accounts = options.accounts;
@@ -44,7 +44,7 @@ export class ProfitFigures {
     profit.publish();
   }
 
-  /** @param keep false: the day is stored later, by who calls */
+  /** @param keep false: the caller stores the day later */
   refresh(entry: WalletEntry, builder: ChangesBuilder, keep = true): void {
     for (const flow of entry.profit.changes.takeSpotFlows()) this.takeSpotFlow(entry, flow, builder);
     entry.profit.refresh();
@@ -52,7 +52,7 @@ export class ProfitFigures {
     if (keep) this.#today.keep(entry.wallet.name, builder);
   }
 
-  /** Counts collateral in other assets that was paid in or out. */
+  /** Takes a flow of collateral in other assets. */
   takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, builder: ChangesBuilder): void {
     profit.takeFlow(flow.account, flow.slot, flow.usd, flow.after);
     this.#onSpotFlow(wallet.name, builder.atMs);
@@ -61,13 +61,13 @@ export class ProfitFigures {
     profit.keep(builder);
   }
 
-  /** Open changes are others now: keeps them, and has the histories read. */
+  /** Called when open changes changed: stores them, and requests readings of the histories. */
   opened(entry: WalletEntry, builder: ChangesBuilder): void {
     entry.profit.keep(builder);
     this.#readings.ask(entry, builder);
   }
 
-  /** A flow may be hidden in the estimate of a trade: has the collateral history read, now if that is not under way, and again. */
+  /** Called when the estimate of a trade may hide a flow: requests readings of the collateral history, now if none is running, and later. */
   readHidden(entry: WalletEntry, builder: ChangesBuilder): void {
     const { profit } = entry;
     const usd = profit.changes.explained.rough.takeHidden(profit.hiddenLimits, builder.atMs);
@@ -79,7 +79,7 @@ export class ProfitFigures {
     if (!isUnderWay) this.#readings.ask(entry, builder);
   }
 
-  /** @returns true if there were any: what is held is another then */
+  /** @returns true if there were any: the profit that is held back changes then */
   takeProofs({ profit: { changes, held } }: WalletEntry): boolean {
     const proofs = changes.explained.rough.takeProofs();
     for (const proof of proofs) held.prove(proof);

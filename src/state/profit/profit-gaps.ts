@@ -1,25 +1,25 @@
 /**
- * Samples of wallets of whose profit only the equity was known, as a change of collateral was not explained yet, or in whose profit a
- * flow may have been hidden. The explanation tells their profit as well: equity moved by nothing but prices, trades and flows since.
- * Where it is known when states showed each of the flows, all windows and history take the samples then, at their own time; else
- * short windows take those since the newest flow, as a window that begins in such a gap would be unknown. Profit that turns out to hide
- * nothing is taken by all windows, and by history.
+ * Samples of wallets for which only the equity was known, as a change of collateral was not explained yet or a flow may have been
+ * hidden in the profit. The explanation later gives the profit of these samples as well, as equity changes only by prices, trades and
+ * flows. If the times at which states showed the flows are known, all windows and history take the samples then, with their own
+ * times. Otherwise only short windows take the samples after the newest flow, as a window that begins in such a gap would be
+ * unknown. Profit that turns out to hide nothing is taken by all windows and by history.
  */
 
 import type { WindowSet } from "../windows/windows.ts";
 import type { PlacedFlow } from "./changes/placed-flows.ts";
 import { exactUsd } from "./records/record-order.ts";
 
-/** A flow from so long before a gap may be the one that began it, ms. */
+/** Maximum time between a flow and the beginning of a gap that it caused, ms. */
 const beginsMs = 10_000;
-/** An account shows a flow so long after it at the latest, ms. */
+/** Maximum delay until an account shows a flow, ms. */
 const shownMs = 30_000;
-/** The clocks of the exchange and the daemon differ by less, ms. */
+/** Maximum difference between the clocks of the exchange and the daemon, ms. */
 const clocksMs = 2_000;
-/** Samples that are older are in no short window, ms. */
-const longestMs = 900_000;
+/** Maximum age of samples, ms: older ones are in no short window. */
+const maxSampleAgeMs = 900_000;
 
-/** The fields of a sample that tell of a gap and fill it. */
+/** The fields of a sample that show a gap and fill it. */
 export interface ProfitSample {
   readonly equity?: unknown;
   readonly pnl?: unknown;
@@ -29,20 +29,20 @@ export interface ProfitSample {
 /** Profit in which a flow may be hidden, USD. */
 export interface HeldSample {
   readonly pnl: number;
-  /** The same without all that may be hidden. */
+  /** The same less the maximum amount that may be hidden. */
   readonly leastPnl: number;
-  /** Since when something may be hidden, ms: what was held before it hides nothing. */
+  /** Time since which something may be hidden, ms: profit that was held back before it hides nothing. */
   readonly sinceMs: number;
 }
 
 interface Gap {
-  /** Deposits less withdrawals as it began, and with its newest sample, USD. */
+  /** Deposits less withdrawals at its beginning, and at its newest sample, USD. */
   readonly netDepositsUsd: number;
   newestUsd: number;
   readonly fromMs: number;
-  /** The times of the flows of just before it and since, ms. */
+  /** The times of the flows just before it and since, ms. */
   flows: readonly number[];
-  /** `heldUsd`: profit that is right unless a flow was hidden in it; undefined: nothing of it is known. */
+  /** `heldUsd`: profit that is correct unless a flow was hidden in it; undefined: not known. */
   samples: {
     readonly atMs: number;
     readonly equityUsd: number;
@@ -50,28 +50,28 @@ interface Gap {
   }[];
 }
 
-/** Told of the profit of an earlier time, USD, beside the equity of then. @param explained it was not known; else it was held */
+/** Called with the profit of an earlier time, USD, and the equity then. @param explained true: it was unknown; false: it was held back */
 type OnLate = (atMs: number, pnl: number, equity: number, explained: boolean) => void;
 
-const toldNobody: OnLate = () => {};
+const ignoreLate: OnLate = () => {};
 
 type FlowsAfter = (ms: number) => readonly PlacedFlow[] | null;
 
 const notKnown: FlowsAfter = () => null;
 
 export class ProfitGaps {
-  /** By wallet, those that are not explained. */
+  /** The gaps that are not explained, by wallet. */
   readonly #gaps = new Map<string, Gap>();
-  /** By wallet, the times of its newest flows, ms. */
+  /** The times of the newest flows, by wallet, ms. */
   readonly #flows = new Map<string, number[]>();
-  /** By wallet, the time of the first of the flows that became known since its newest sample, ms. */
+  /** The time of the earliest flow that became known since the newest sample, by wallet, ms. */
   readonly #firstNewMs = new Map<string, number>();
 
-  /** Takes the time of a flow, ms. What was held before it hides nothing. */
+  /** Takes the time of a flow, ms. Profit that was held back before it hides nothing. */
   takeFlow(wallet: string, happenedMs: number): void {
     const known = this.#flows.get(wallet) ?? [];
     const newestMs = Math.max(happenedMs, ...known);
-    this.#flows.set(wallet, [...known.filter((ms) => ms > newestMs - longestMs), happenedMs]);
+    this.#flows.set(wallet, [...known.filter((ms) => ms > newestMs - maxSampleAgeMs), happenedMs]);
     this.#firstNewMs.set(wallet, Math.min(happenedMs, this.#firstNewMs.get(wallet) ?? happenedMs));
     const gap = this.#gaps.get(wallet);
     if (gap !== undefined) gap.flows = [...gap.flows, happenedMs];
@@ -79,9 +79,9 @@ export class ProfitGaps {
 
   /**
    * Takes a sample of a wallet, before its windows are fed with it.
-   * @param held profit that it has not, as a flow may be hidden in it
-   * @param onLate told of each profit that turned out to hide nothing
-   * @param flowsAfter as of `OpenChanges.placedAfter`
+   * @param held profit that the sample lacks, as a flow may be hidden in it
+   * @param onLate called with each profit that turned out to hide nothing
+   * @param flowsAfter as `OpenChanges.placedAfter`
    */
   take(
     wallet: string,
@@ -89,12 +89,12 @@ export class ProfitGaps {
     atMs: number,
     sample: ProfitSample,
     held: HeldSample | null = null,
-    onLate: OnLate = toldNobody,
+    onLate: OnLate = ignoreLate,
     flowsAfter: FlowsAfter = notKnown,
   ): void {
     const { equity, pnl, netDeposits } = sample;
     if (!isKnown(equity)) return;
-    // Profit that was held before this time has none of the new flows in it.
+    // Profit that was held back before this time contains none of the new flows.
     const flowMs = this.#firstNewMs.get(wallet) ?? Number.NEGATIVE_INFINITY;
     this.#firstNewMs.delete(wallet);
     const gap = this.#gaps.get(wallet);
@@ -108,11 +108,11 @@ export class ProfitGaps {
       fill(windows, gap, now, flowsAfter(gap.fromMs), onLate);
       return;
     }
-    // Before profit has begun there is none.
+    // There is no profit before a baseline is set.
     if (!isKnown(netDeposits)) return;
     const one = { atMs, equityUsd: equity, heldUsd: held?.pnl };
     if (gap === undefined) {
-      // At a start those after it are known, too.
+      // Later ones can be known as well, at a start.
       const flows = (this.#flows.get(wallet) ?? []).filter((ms) => ms > atMs - beginsMs);
       this.#gaps.set(wallet, {
         ...{ netDepositsUsd: netDeposits, newestUsd: netDeposits, fromMs: atMs, samples: [one] },
@@ -127,13 +127,13 @@ export class ProfitGaps {
     }
     gap.samples.push(one);
     if (held !== null) release(gap, held.sinceMs, windows, onLate);
-    if (gap.samples.length > 0 && atMs - gap.samples[0]!.atMs > longestMs) gap.samples.shift();
+    if (gap.samples.length > 0 && atMs - gap.samples[0]!.atMs > maxSampleAgeMs) gap.samples.shift();
   }
 }
 
 /**
  * Feeds windows with samples by what is known after them.
- * @param placed the flows since, each with when it was seen: equity of before that lacks it; null: it is not known of all
+ * @param placed the flows since, each with the time at which it was seen: earlier equity lacks it; null: not known for all
  */
 function fill(
   windows: WindowSet | null,
@@ -145,10 +145,10 @@ function fill(
   const seenUsd = placed?.reduce((sum, { usd }) => sum + usd, 0) ?? Number.NaN;
   if (placed !== null && Math.abs(now.netDepositsUsd - netDepositsUsd - seenUsd) <= exactUsd) {
     for (const { atMs, equityUsd } of samples) {
-      // One answer is taken account by account, and another one may be on its way.
-      const isAmid = ({ sinceMs, untilMs }: PlacedFlow): boolean =>
+      // An answer is taken account by account, and another one may be in flight.
+      const isInFlight = ({ sinceMs, untilMs }: PlacedFlow): boolean =>
         atMs > sinceMs - clocksMs && atMs < untilMs + clocksMs;
-      if (placed.some(isAmid)) continue;
+      if (placed.some(isInFlight)) continue;
       const laterUsd = placed.reduce((sum, { sinceMs, usd }) => (sinceMs > atMs ? sum + usd : sum), 0);
       const profitUsd = equityUsd - (now.zeroUsd - laterUsd);
       windows?.feedHeld(atMs, profitUsd, equityUsd);
@@ -158,14 +158,14 @@ function fill(
   }
   if (!windows?.takesLate) return;
   const newestMs = Math.max(Number.NEGATIVE_INFINITY, ...flows);
-  // One of them began the gap, or came just after what did; equity from before another is not told from profit.
+  // One of them began the gap, or came just after its cause; before any other, equity and profit cannot be told apart.
   const others = flows.length > 1 || newestMs > fromMs + clocksMs;
   const fedFromMs = newestMs + (others ? shownMs : clocksMs);
   for (const { atMs, equityUsd } of samples)
     if (atMs > fedFromMs) windows.feedLate(atMs, equityUsd - now.zeroUsd, equityUsd);
 }
 
-/** Takes the samples from before a time out of a gap whose profit hid nothing, as no flow was read since. */
+/** Takes samples before a time out of a gap if their profit hid nothing, as no flow was read since. */
 function release(gap: Gap, untilMs: number, windows: WindowSet | null, onLate: OnLate): void {
   const isOver = ({ atMs, heldUsd }: Gap["samples"][number]): boolean =>
     heldUsd !== undefined && atMs < untilMs;

@@ -1,4 +1,4 @@
-/** Keeps the profit of each wallet up with the records of its histories. */
+/** Updates the profit of each wallet from the records of its histories. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
@@ -19,7 +19,7 @@ export class ProfitRecords {
     readonly today: Today;
     readonly directions: TransferDirections;
     readonly figures: ProfitFigures;
-    /** For the log. */
+    /** Writes to the log. */
     readonly note: (text: string) => void;
   }) {
     this.#today = options.today;
@@ -29,8 +29,8 @@ export class ProfitRecords {
   }
 
   /**
-   * Takes a new record of a history. The caller stores the profit when all of a reading are taken.
-   * @param read all that were read with it
+   * Takes a new record of a history. The caller stores the profit after all records of a reading were taken.
+   * @param read all records that were read with it
    * @returns true if the figures changed
    */
   take(entry: WalletEntry, event: Event, read: readonly Event[], builder: ChangesBuilder): boolean {
@@ -43,7 +43,7 @@ export class ProfitRecords {
     return true;
   }
 
-  /** All records of a reading were taken. The caller stores the profit. @returns as of `take` */
+  /** Called after all records of a reading were taken. The caller stores the profit. @returns as for `take` */
   takeRead(entry: WalletEntry, builder: ChangesBuilder): boolean {
     let directed = false;
     for (const { event, read } of this.#directions.takeDirected(entry))
@@ -65,7 +65,7 @@ export class ProfitRecords {
     profit.changes.rememberPayments(payments, atMs);
   }
 
-  /** Takes what was read of the funding history. The caller stores the profit. @returns as of `take` */
+  /** Takes records of the funding history. The caller stores the profit. @returns as for `take` */
   takePayments(entry: WalletEntry, read: readonly Event[], builder: ChangesBuilder): boolean {
     const payments = read.flatMap((event) => paymentOf(event) ?? []);
     if (!entry.profit.changes.takePayments(payments, builder.atMs)) return false;
@@ -88,7 +88,7 @@ export class ProfitRecords {
     return expired;
   }
 
-  /** @returns as of `take` */
+  /** @returns as for `take` */
   #takeFlow(entry: WalletEntry, event: Event, read: readonly Event[], builder: ChangesBuilder): boolean {
     const { profit, wallet } = entry;
     const account = accountOf(event);
@@ -103,7 +103,7 @@ export class ProfitRecords {
         : ({ kind: "flow", account, slot, index, usd, ...after, ...within } as const);
     const record = own === null ? null : { ...own, ...shownByOtherSide(entry, event, own, read) };
     const isAfter = record !== null && profit.changes.isAfterState(record);
-    // Between two accounts that are both watched the wallet as a whole has neither more nor less.
+    // A transfer between two watched accounts leaves the wallet's total unchanged.
     this.#today.take(event, usd ?? (transfer?.within ? 0 : null), isAfter);
     if (account === null || isPast(entry, event, account)) return false;
     if (usd === null) {
@@ -119,8 +119,8 @@ export class ProfitRecords {
     const other = transfer === null ? undefined : this.#directions.takeOtherSide(entry, event, usd);
     const movedBefore = other !== undefined && this.#takeFlow(entry, other, [event], builder);
     const counts = profit.takeFlow(account, slot, usd, isAfter);
-    // What moves within the wallet is none of it at any time.
-    // Nor is what an open change shows: profit was not known with it, or as what it is.
+    // A transfer within the wallet was never part of the profit. Nor was a flow that an open change shows: with it profit
+    // was unknown, or contained the change as what it is.
     const isHidden = transfer?.within !== true && !profit.changes.isOpenAt(record);
     if (counts && usd > 0 && isHidden) profit.takePaidIn(account, slot, usd, isAfter);
     if (!profit.changes.takeRecord(record, builder.atMs) && !counts) return movedBefore;
@@ -129,7 +129,7 @@ export class ProfitRecords {
   }
 }
 
-/** True for a record of before profit began: the first reading of a history has those, and those of a stop, too. */
+/** True for a record from before profit began: the first reading of a history contains such records, and so does one after a stop. */
 function isPast({ profit }: WalletEntry, { backfilled, slot }: Event, account: string): boolean {
   return backfilled && !profit.isSince(account, slot);
 }

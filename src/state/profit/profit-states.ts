@@ -1,4 +1,4 @@
-/** Keeps the profit of each wallet up with the states of its accounts, once what values them was read. */
+/** Updates the profit of each wallet from the states of its accounts, after the data that value them were read. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { AccountEntry, AccountsSeen } from "../accounts/account-entry.ts";
@@ -21,9 +21,9 @@ export class ProfitStates {
   readonly #figures: ProfitFigures;
   readonly #readings: HistoryReadings;
   readonly #onGone: (account: string, builder: ChangesBuilder) => void;
-  /** Wallets of which an account was read before what values it. */
+  /** Wallets with an account that was read before the data that value it. */
   readonly #waiting = new Set<WalletEntry>();
-  /** Accounts with collateral whose market had no price when they were read last, and their wallets. */
+  /** Accounts with collateral whose market had no price at their last reading, and their wallets. */
   readonly #unpriced = new Map<AccountEntry, WalletEntry>();
 
   constructor(options: {
@@ -31,7 +31,7 @@ export class ProfitStates {
     readonly values: CollateralValues;
     readonly figures: ProfitFigures;
     readonly readings: HistoryReadings;
-    /** Told of each account that is no longer there. */
+    /** Called for each account that no longer exists. */
     readonly onGone: (account: string, builder: ChangesBuilder) => void;
   }) {
     this.#accounts = options.accounts;
@@ -41,7 +41,7 @@ export class ProfitStates {
     this.#onGone = options.onGone;
   }
 
-  /** Takes the newest states of accounts of a wallet, before its figures are summed up. */
+  /** Takes the newest states of accounts of a wallet, before its figures are summed. */
   take(entry: WalletEntry, told: readonly AccountEntry[], seen: StatesSeen, builder: ChangesBuilder): void {
     const { changes, comparedIndices } = entry.profit;
     const first = !comparedIndices.includes(seen.pdaIndex);
@@ -50,7 +50,7 @@ export class ProfitStates {
       entry.profit.isBehind = true;
       return;
     }
-    // A part of an account family says nothing of the others, which have to be known first.
+    // A partial answer says nothing about the other accounts, which have to be known first.
     if (first && seen.told !== undefined) return;
     if (first) entry.profit.comparedIndices = withIndex(comparedIndices, seen.pdaIndex);
     const openBefore = changes.open;
@@ -63,14 +63,14 @@ export class ProfitStates {
       if (this.#unpriced.size > 0) this.#unpriced.delete(told[i]!);
       if (changes.takeSame(name, at, state)) continue;
       const spot = this.#values.spotChange(entry, name, state);
-      // It is compared when its collateral can be valued, as its equity is known then.
+      // It is compared after its collateral can be valued, as its equity is known then.
       if (spot === null) {
         whole = false;
         this.#unpriced.set(told[i]!, entry);
         continue;
       }
       const { addedUsd: usd, taken } = spot;
-      // A baseline of the slot has the state before this one.
+      // A baseline of the same slot contains the state before this one.
       const isSameSlot = changes.states.slotOf(name) === seen.slot;
       if (changes.states.before(name)?.collateralQuoteLots !== state.collateralQuoteLots)
         entry.profit.takeChange(name, seen.slot, builder.atMs);
@@ -94,8 +94,8 @@ export class ProfitStates {
   }
 
   /**
-   * Something that values accounts was read: takes the states of those that were read before it.
-   * @returns the wallets of which it took some
+   * Called after data that value accounts were read: takes the states that were read before.
+   * @returns the wallets with such states
    */
   valued(builder: ChangesBuilder): readonly WalletEntry[] {
     if (this.#waiting.size === 0 && this.#unpriced.size === 0) return [];
@@ -130,13 +130,13 @@ export class ProfitStates {
     return [...taken];
   }
 
-  /** The wallet's figures were summed up after an answer about its accounts. */
+  /** Called after the wallet's figures were summed from an answer about its accounts. */
   answered(entry: WalletEntry, builder: ChangesBuilder): void {
     const { profit, node, injected } = entry;
     const { equity } = node.facts.values;
     if (injected || typeof equity !== "number") return;
     profit.release(builder.atMs, false);
-    // A day does not begin with an equity of states of which flows may still have to be told.
+    // The equity of a day's beginning must not contain states whose flows may still be reported.
     if (!this.#waiting.has(entry)) {
       profit.answerUsd = equity;
       profit.answerMs = builder.atMs;
@@ -145,7 +145,7 @@ export class ProfitStates {
     profit.keepHigh(builder);
   }
 
-  /** An account is no longer there. */
+  /** Takes that an account no longer exists. */
   takeAccountGone(entry: WalletEntry, { name, ref }: AccountEntry, builder: ChangesBuilder): void {
     this.#onGone(name, builder);
     const place = this.#accounts.placeOf(ref.wallet, ref.pdaIndex);
@@ -156,7 +156,7 @@ export class ProfitStates {
     this.#figures.readHidden(entry, builder);
   }
 
-  /** After a reload: what was not explained before it is not now. */
+  /** Continues after a reload: changes that were not explained before it are still open. */
   goOn(entry: WalletEntry, builder: ChangesBuilder): void {
     const { comparedIndices } = entry.profit;
     for (const pdaIndex of this.#accounts.readIndices(entry.wallet.name))
@@ -165,7 +165,7 @@ export class ProfitStates {
     this.#readings.ask(entry, builder);
   }
 
-  /** Accounts that a restart remembers and the first answer does not list are gone. */
+  /** Takes that stored accounts that the first answer does not list no longer exist. */
   #takeGone(
     entry: WalletEntry,
     told: readonly AccountEntry[],
@@ -183,7 +183,7 @@ export class ProfitStates {
     return moved;
   }
 
-  /** Takes that an account is no longer there. @returns as of `OpenChanges.takeState` */
+  /** Takes that an account no longer exists. @returns as for `OpenChanges.takeState` */
   #takeEmptied(entry: WalletEntry, name: string, at: StatePlace): boolean {
     const taken = this.#values.spotChange(entry, name, emptyBalance)?.taken ?? null;
     entry.profit.takeChange(name, at.slot, at.atMs);
@@ -196,7 +196,7 @@ export class ProfitStates {
   }
 }
 
-/** The place of the ledger up to which an answer tells of it. */
+/** The ledger position up to which an answer contains the ledger. */
 function placeOf(
   { slot, slotIndex, exact }: Pick<StatesSeen, "slot" | "slotIndex" | "exact">,
   { atMs }: ChangesBuilder,

@@ -1,9 +1,9 @@
 /**
- * Profit of one wallet: its equity less a baseline, less what was paid in and out since.
+ * Profit of one wallet: its equity less a baseline, less the flows since.
  *
- * Equity is known with each answer and each price. While a change of collateral is open (see open-changes.ts) profit lies
- * between two ends: what came in was paid in and what went out was lost, or what came in was earned and what went out was paid
- * out. The figures are absent then, and who judges by them looks at both ends (`Doubt`). Where nothing is open they are as fresh as equity.
+ * Equity is known with each answer and each price. While a change of collateral is open (see open-changes.ts) profit is a range:
+ * at one end money in was paid in and money out was lost, at the other end money in was earned and money out was withdrawn. The
+ * figures are absent then, and rules are judged at both ends (`Doubt`). If nothing is open they are as fresh as equity.
  */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -21,18 +21,18 @@ import { Peak } from "./peak.ts";
 import type { Doubt } from "./profit-doubt.ts";
 import type { HeldSample } from "./profit-gaps.ts";
 
-/** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
+/** Tolerance for a partial baseline: profit equals the equity of PDA indices to within this share of it. */
 const partialShare = 0.1;
 
 /**
- * Open changes of up to this share of equity leave profit known. Cents that come again and again without an explanation would
- * keep it unknown, and out of windows and history, for ever.
+ * Open changes of up to this share of equity leave profit known. Otherwise repeated unexplained cents would make it permanently
+ * unknown, and absent from windows and history.
  */
 const negligibleShare = 1e-4;
 
-/** Flows that may be hidden in the estimate of a trade matter above this share of equity. */
+/** Share of equity above which flows that may be hidden in the estimate of a trade count. */
 const hiddenShare = 1e-3;
-/** The same of a trade whose fills are known: they are told rounded, and funding that was settled is estimated. */
+/** The same for a trade whose fills are known: fills are rounded, and funding that was settled is estimated. */
 const knownShare = 3e-3;
 
 // Shared: most wallets have the first PDA index only.
@@ -40,26 +40,26 @@ const noIndices: readonly number[] = [];
 
 export class Profit implements Doubt {
   readonly changes = new OpenChanges();
-  /** PDA indices of which states were compared since the start. */
+  /** PDA indices whose states were compared since the start. */
   comparedIndices = noIndices;
-  /** Equity at which the profit of today would be 0; NaN: it is not known. */
+  /** Equity at which the profit of today would be 0, USD; NaN: not known. */
   zeroTodayUsd = Number.NaN;
-  /** All of today, and the time since each of its withdrawals. */
+  /** The whole of today, and the time since each of its withdrawals. */
   stretches = noStretches;
   /** The range of the open changes that concern today's profit. */
   openToday = nothingOpen;
-  /** Equity by the newest answer about the accounts, and when that came: a day begins with it. */
+  /** Equity at the newest answer about the accounts, and the time of that answer: the next day begins with it. */
   answerUsd = Number.NaN;
   answerMs = Number.NEGATIVE_INFINITY;
   readonly held = new HeldProfit();
-  /** Equity has states of accounts that profit was not compared with yet, as their collateral had no value. */
+  /** True if equity contains states of accounts that profit was not compared with yet, as their collateral had no value. */
   isBehind = false;
   readonly #facts: Facts;
   readonly #wallet: string;
   #kept: KeptProfit | null = null;
-  /** The baseline is known to cover the PDA indices that are read now. */
+  /** True if the baseline is known to cover the PDA indices that are read now. */
   #checked = false;
-  /** Equity at which profit would be 0; NaN: it is not known. */
+  /** Equity at which profit would be 0, USD; NaN: not known. */
   #zeroUsd = Number.NaN;
   #peak = new Peak();
 
@@ -80,12 +80,12 @@ export class Profit implements Doubt {
     return this.#checked;
   }
 
-  /** The doubt about the figures now; null: there is none. */
+  /** The present range of profit; null: profit is known. */
   get doubt(): Doubt | null {
     return this.#isOpen(this) ? this : null;
   }
 
-  /** True if a range of open changes leaves profit unknown. */
+  /** True if a range of open changes makes profit unknown. */
   #isOpen(range: OpenRange): boolean {
     if (!isOpen(range)) return false;
     const { equity } = this.#facts.values;
@@ -93,25 +93,25 @@ export class Profit implements Doubt {
     return !(range.inUsd - range.outUsd <= limitUsd);
   }
 
-  /** Flows up to these may be hidden in the estimates of trades. */
+  /** Amounts up to which flows hidden in the estimates of trades are ignored. */
   get hiddenLimits(): HiddenLimits {
     const { equity } = this.#facts.values;
     const usd = typeof equity === "number" ? Math.abs(equity) : 0;
     return { roughUsd: usd * hiddenShare, knownUsd: usd * knownShare };
   }
 
-  /** Lets go of trades that may hide a flow, where their time has passed. @param isRead the collateral history was read */
+  /** Releases trades that may hide a flow, after their time has passed. @param isRead the collateral history was read */
   release(atMs: number, isRead: boolean): void {
     if (this.held.isEmpty || this.changes.open.some(({ reopened }) => reopened)) return;
     this.#peak.take(this.held.release(atMs, isRead, this.hiddenLimits.knownUsd));
   }
 
-  /** Takes the profit of an earlier time, which is known by now. */
+  /** Takes the profit of an earlier time that has become known. */
   takeLate(profitUsd: number): void {
     this.#peak.take(profitUsd);
   }
 
-  /** Returns the figures for a sample. Profit that may be too high stays out of it. */
+  /** Returns the figures for a sample. Profit that may be too high is left out. */
   sample(): Readonly<Record<string, FactValue>> {
     const { values } = this.#facts;
     if (this.held.isEmpty) return values;
@@ -119,14 +119,14 @@ export class Profit implements Doubt {
     return others;
   }
 
-  /** Returns the profit that stays out of a sample; null: it does not, or is not known. */
+  /** Returns the profit that is left out of a sample; null: it is not left out, or not known. */
   heldSample(): HeldSample | null {
     const { pnl } = this.#facts.values;
     if (this.held.isEmpty || typeof pnl !== "number") return null;
     return { pnl, leastPnl: pnl - this.held.usd, sinceMs: this.held.sinceMs };
   }
 
-  /** As of `OpenChanges.explainedSince`. */
+  /** See `OpenChanges.explainedSince`. */
   explainedSince(ms: number, raisedMs: number): ExplainedFlow | null {
     return this.changes.explained.flows.since(ms, raisedMs);
   }
@@ -138,33 +138,33 @@ export class Profit implements Doubt {
     this.#kept = kept;
     this.#peak = new Peak(kept.highUsd);
     this.held.restore(kept.held ?? []);
-    // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
+    // The baseline contains all accounts of its time: an account that is neither in it nor in a later state is new.
     for (const [name, slot] of kept.slots ?? [])
       if (/^\d+$/.test(name)) this.changes.states.restoreWhole(Number(name), slot);
     this.changes.restore(changes);
     this.#facts.values.highWaterMark = this.#peak.usd;
   }
 
-  /** Corrects the peak for a flow that counts and was profit until now. @param isAfter as of `takeFlow` */
+  /** Corrects the peak for a counted flow that was part of the profit until now. @param isAfter as for `takeFlow` */
   takePaidIn(account: string, slot: number, usd: number, isAfter: boolean): void {
     this.#peak.paidIn(account, isAfter ? slot + 1 : slot, usd);
     this.held.paidIn(usd);
   }
 
-  /** A state of an account is taken that may have other collateral. */
+  /** Notes a state of an account whose collateral may have changed. */
   takeChange(account: string, slot: number, atMs: number): void {
     this.#peak.changed(account, slot, atMs);
   }
 
-  /** True if the baseline of an account is of before a slot. */
+  /** True if the baseline of an account is earlier than a slot. */
   isSince(account: string, slot: number): boolean {
     return this.#kept !== null && slot > sinceSlot(this.#kept, account);
   }
 
   /**
-   * Takes a flow into the sum, which has to stay finite. @returns true if it counts
+   * Adds a flow to the sum, which has to stay finite. @returns true if it counts
    * @param usd positive: paid in
-   * @param isAfter it came after the state of its slot, as of `OpenChanges.isAfterState`
+   * @param isAfter true if it is later than the state of its slot, see `OpenChanges.isAfterState`
    */
   takeFlow(account: string, slot: number, usd: number, isAfter = false): boolean {
     const kept = this.#kept;
@@ -176,8 +176,8 @@ export class Profit implements Doubt {
   }
 
   /**
-   * All of the wallet was read and its equity is known: begins where nothing is kept, and holds what is kept against the PDA
-   * indices that are read now.
+   * Called when the whole wallet was read and its equity is known. Sets a baseline if none is stored, and compares a stored one
+   * with the PDA indices that are read now.
    *
    * @param historyRead the collateral history was read, so that the flows since the baseline are known
    * @returns a text for the log; null: nothing to report
@@ -195,7 +195,7 @@ export class Profit implements Doubt {
     const now = indices ?? null;
     const covered = now === null || kept === null ? null : this.#coveredBy(kept, now);
     const fresh = (): KeptProfit => {
-      // What was not explained so far is in the baseline.
+      // The baseline contains all changes that were not explained before.
       this.changes.forget();
       const slots = this.changes.states.slots();
       return { baselineUsd: equity, slots, indices: now, netUsd: this.changes.ahead.usd, highUsd: 0 };
@@ -203,7 +203,7 @@ export class Profit implements Doubt {
     let text: string | null = null;
     if (kept === null) this.#kept = fresh();
     else if (!kept.indices && now !== null && covered === null) {
-      // Whether it covers all of them shows in the profit, for which the flows have to be known.
+      // The profit shows if the baseline covers all of them, which requires the flows to be known.
       if (!historyRead || isOpen(this.changes.range)) return null;
       const missingUsd = this.#missingFrom(kept, equity, accounts);
       this.#kept = { ...kept, indices: now };
@@ -234,8 +234,8 @@ export class Profit implements Doubt {
   }
 
   /**
-   * Returns the PDA indices that a stored baseline covers; null: several were read, and an earlier version, which did not
-   * store them, may have begun before all of them were. An index of which no account was stored was not read then.
+   * Returns the PDA indices that a stored baseline covers; null: several were read, and an earlier version, which did not store
+   * them, may have set the baseline before all of them were read. An index without a stored account was not read then.
    */
   #coveredBy({ indices }: KeptProfit, now: readonly number[]): readonly number[] | null {
     if (indices) return indices;
@@ -245,11 +245,11 @@ export class Profit implements Doubt {
   }
 
   /**
-   * Equity that a stored baseline lacks, USD; 0: it lacks none.
+   * Equity that a stored baseline lacks, USD; 0: none.
    *
-   * A baseline of an earlier version may be a sum over some of the PDA indices only: it was taken before the others were read.
-   * The equity of those then stands in the profit ever since, its highest value included. So the baseline is partial if
-   * profit and its highest value are, to a tenth, the equity of some of the indices, but not of all.
+   * A baseline of an earlier version may be a sum over some of the PDA indices only, if it was set before the others were read.
+   * Profit then contains the equity of the others ever since, and so does its highest value. So the baseline is partial if
+   * profit and its highest value equal, to within a tenth, the equity of some of the indices, but not of all.
    */
   #missingFrom(kept: KeptProfit, equity: number, accounts: readonly AccountEntry[]): number {
     const usd = equity - kept.baselineUsd - kept.netUsd + this.changes.ahead.usd;
@@ -268,7 +268,7 @@ export class Profit implements Doubt {
     return best;
   }
 
-  /** Works out the figures anew after flows or open changes. */
+  /** Recomputes the figures after flows or open changes. */
   refresh(): void {
     const kept = this.#kept;
     const { values } = this.#facts;
@@ -278,7 +278,7 @@ export class Profit implements Doubt {
     this.#zeroUsd = kept.baselineUsd + netUsd;
   }
 
-  /** Writes the figures by the newest equity. */
+  /** Writes the figures at the newest equity. */
   publish(): void {
     const { equity } = this.#facts.values;
     if (typeof equity === "number" && !this.isBehind && !this.#isOpen(this.changes.range)) {
@@ -316,7 +316,7 @@ export class Profit implements Doubt {
     if (this.#kept !== null) values.highWaterMark = pnl > this.#peak.usd ? pnl : this.#peak.usd;
   }
 
-  /** @param zeroUsd equity at which the profit of today would be 0; NaN: it is not known */
+  /** @param zeroUsd equity at which the profit of today would be 0; NaN: not known */
   #publishToday(equity: number, zeroUsd: number): void {
     const { values } = this.#facts;
     const pnlToday = equity - zeroUsd;
@@ -330,23 +330,23 @@ export class Profit implements Doubt {
     let share = 0;
     if (pnlToday < 0)
       for (const { lossUsd, capitalUsd } of this.stretches) {
-        // A profit before a withdrawal makes up for a loss after it.
+        // A profit before a withdrawal compensates for a loss after it.
         const lost = -pnlToday - Math.max(lossUsd, 0);
-        // With what was paid in since, where that is not explained yet.
+        // Includes money paid in since, even if it is not explained yet.
         const capital = Math.max(capitalUsd, zeroUsd) - lossUsd;
         if (lost > 0) share = Math.max(share, lost < capital ? lost / capital : 1);
       }
     values.lossToday = share;
   }
 
-  /** Removes the figures of the day that is over. */
+  /** Removes the figures of the previous day. */
   endDay(): void {
     const { values } = this.#facts;
     delete values.pnlToday;
     delete values.lossToday;
   }
 
-  /** Puts it where a start finds it. */
+  /** Stores the profit for the next start. */
   keep(builder: ChangesBuilder): void {
     if (this.#kept === null) return;
     this.#kept.highUsd = this.#peak.usd;
@@ -355,7 +355,7 @@ export class Profit implements Doubt {
     keptProfit.put(this.#wallet, { ...this.#kept, ...this.changes.kept }, builder);
   }
 
-  /** The same where only the highest profit changed since. */
+  /** Stores the profit if only its highest value changed. */
   keepHigh(builder: ChangesBuilder): void {
     if (this.#kept !== null && this.#kept.highUsd !== this.#peak.usd) this.keep(builder);
   }

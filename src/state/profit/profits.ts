@@ -1,6 +1,6 @@
 /**
- * Keeps the profit of each wallet up with the states of its accounts and the records of its histories, and has the histories
- * read at once, and again, while a change of collateral is not explained.
+ * Updates the profit of each wallet from the states of its accounts and the records of its histories, and requests extra readings
+ * of the histories while a change of collateral is not explained.
  */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -25,13 +25,13 @@ export class Profits {
     readonly today: Today;
     readonly deadlines: Deadlines;
     readonly builder: () => ChangesBuilder;
-    /** For the log. */
+    /** Writes to the log. */
     readonly note: (text: string) => void;
-    /** Told of each account that is no longer there. */
+    /** Called for each account that no longer exists. */
     readonly onGone: (account: string, builder: ChangesBuilder) => void;
-    /** Collateral in other assets was paid in or out. */
+    /** Called when collateral in other assets was paid in or out. */
     readonly onSpotFlow: (wallet: string, atMs: number) => void;
-    /** Some rule reads profit: the histories are read at once for it. */
+    /** True if a rule reads profit, so that histories are read at once. */
     readonly asked: boolean;
   }) {
     const { accounts, today, note, onGone, onSpotFlow } = options;

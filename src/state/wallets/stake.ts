@@ -1,4 +1,4 @@
-/** The last readings of what wallets had at stake, and marks since: their nearest position to liquidation, in daily moves. */
+/** The distance of wallets to liquidation at their last reading and at later prices, in daily moves of the market. */
 import type { Source } from "../../domain/sources.ts";
 import type { Facts } from "../../rules/index.ts";
 import type { PositionEntry } from "../accounts/account-entry.ts";
@@ -7,22 +7,22 @@ import { hasSpot } from "../markets/spot-collateral.ts";
 import type { World } from "../world.ts";
 import { wholeSeenMs } from "./wallets.ts";
 
-/** A position is near from this many daily moves of its market on. */
+/** A position is near liquidation if it is within this many daily moves of its market. */
 export const nearMoves = 3;
 /** The daily move of a market whose volatility is not known, a fraction. */
 const unknownDailyMove = 0.1;
 
-/** A smaller change of a mark that no longer comes is not worth a word, a fraction. */
+/** Minimum change of a mark that is no longer updated to be reported, a fraction. */
 const leastShare = 0.001;
 
 const liquidatableTiers: ReadonlySet<unknown> = new Set(["liquidatable", "backstopLiquidatable", "highRisk"]);
 
-/** A change of price since a reading: by the mark, where it still comes or has moved, else by the newest other price that still comes. */
+/** Change of price since a reading: of the mark if it is still updated or has moved, else of the newest other price that is. */
 export interface Moved {
   /** A fraction, signed. */
   readonly share: number;
   readonly by: "mark" | "order book" | "other venues";
-  /** Marks came after the reading, and none comes now. */
+  /** Marks came after the reading, but are no longer updated. */
   readonly isLast: boolean;
 }
 
@@ -30,34 +30,34 @@ export interface NearPosition {
   readonly wallet: string;
   readonly symbol: string;
   readonly side: string;
-  /** At the last reading, a fraction; infinite: it could not be liquidated; NaN: not known. */
+  /** At the last reading, a fraction; infinite: cannot be liquidated; NaN: not known. */
   readonly distance: number;
-  /** The least distance at that reading and at prices since, a fraction; as above. */
+  /** The least distance at that reading and at later prices, a fraction; special values as above. */
   readonly least: number;
-  /** By the least distance, in daily moves; not positive where it is not known. */
+  /** The least distance in daily moves; not positive if not known. */
   readonly moves: number;
   /** True if only a price since the reading was near. */
   readonly isNearSince: boolean;
-  /** Age of the older one of positions and price. */
+  /** Age of the older of positions and price, ms. */
   readonly readMs: number;
   readonly moved: Moved | null;
 }
 
 export interface Stake {
-  /** A part of these wallets was not read since the start. */
+  /** Part of these wallets was not read since the start. */
   readonly unread: boolean;
   /**
-   * The readings of accounts of which a position was within three daily moves of liquidation then, or at a price since, or which could
-   * be liquidated already.
+   * The readings of accounts that had a position within `nearMoves` daily moves of liquidation then or at a later price, or that
+   * could be liquidated already.
    */
   readonly near: readonly string[];
-  /** Null: no position, or none that can be liquidated. */
+  /** Null: there is no position that can be liquidated. */
   readonly nearest: NearPosition | null;
 }
 
 /**
- * @param stillFromMs the time since when a source of prices has to have answered to answer still, ms
- * @param wasNear readings of `Stake.near` before: a price that went back has shown how far prices go
+ * @param stillFromMs a source of prices counts as still updated if it answered since this time, ms
+ * @param wasNear `Stake.near` of the call before: a price that recovered still counts for these readings
  */
 export function stakeOf(
   world: World,
@@ -76,7 +76,7 @@ export function stakeOf(
     for (const account of world.accounts.ofWallet(wallet)) {
       const { values, seenMs } = account.node.facts;
       const reading = `${account.name} ${seenMs.traderState ?? 0}`;
-      // One that owes money and has nothing to sell is liquidatable in name only.
+      // An account with debt and nothing to sell is only nominally liquidatable.
       const isSellable = account.positions.size > 0 || hasSpot(account.state) || account.injected;
       let isNear = wasNear.has(reading) || (isSellable && liquidatableTiers.has(values.riskTier));
       for (const [symbol, position] of account.positions) {
@@ -106,10 +106,10 @@ function nearnessOf(
   const side = String(values.side ?? "");
   const readMs = Math.min(seenMs.traderState ?? nowMs, market?.seenMs.markets ?? nowMs);
   const moved = market ? movedSince(market, mark, readMs, stillFromMs) : null;
-  // Marks count with all that they do to the account; of another price only its own market is known.
+  // The account is recomputed at new marks; another kind of price moves only its own market.
   const other = moved === null || moved.by === "mark" ? Number.NaN : distanceAt(distance, side, moved.share);
   const least = leastOf(distance, position.leastDistance, other);
-  // Without a price of its market comes before without that of another one of the account.
+  // A position whose own market has no price sorts before one that lacks the price of another market of its account.
   const unknown = world.markets.markTicks.has(symbol) ? 0 : -1;
   const known = dailyMoveOf(market);
   const daily = Number.isNaN(known) ? unknownDailyMove : known;
@@ -118,13 +118,13 @@ function nearnessOf(
   return { wallet, symbol, side, distance, least, moves, isNearSince, readMs, moved };
 }
 
-/** The least of those that are known; NaN: the first is not. */
+/** Returns the least of the known values; NaN if the first is not known. */
 function leastOf(distance: number, ...since: readonly number[]): number {
   if (Number.isNaN(distance)) return distance;
   return Math.min(distance, ...since.filter((one) => !Number.isNaN(one)));
 }
 
-/** The distance to liquidation after a change of price, all else as it was, a fraction. */
+/** Returns the distance to liquidation after a change of price, all else unchanged, a fraction. */
 function distanceAt(distance: number, side: string, share: number): number {
   const liquidation = side === "short" ? 1 + distance : 1 - distance;
   const left = (side === "short" ? liquidation - (1 + share) : 1 + share - liquidation) / (1 + share);
@@ -139,7 +139,7 @@ function markOf({ readMark, node }: PositionEntry): number {
   return Number.isNaN(readMark) ? numberOf(node.facts.values.markPrice) : readMark;
 }
 
-/** The change since an older reading by the newest of: the mark, if it has moved or still comes; other prices that still come. */
+/** Returns the change since an older reading: of the mark if it has moved or is still updated, else of another price that is. */
 function movedSince(
   { values, seenMs }: Facts,
   readMark: number,

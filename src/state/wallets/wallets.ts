@@ -1,4 +1,4 @@
-/** The watched wallets as subjects: sums over their accounts, their inbox, and how old what is known of them is. */
+/** The watched wallets as subjects: sums over their accounts, their inbox, and the age of their data. */
 
 import { z } from "zod";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -14,23 +14,23 @@ import type { WatchedWallet } from "./watched.ts";
 export interface WalletEntry {
   wallet: WatchedWallet;
   readonly node: SubjectNode;
-  /** History from before this time is that of another key under its name, ms. */
+  /** History from before this time belongs to another key of the same name, ms. */
   sinceMs: number;
-  /** Its figures are given as they are (a rule test, a backtest over samples): none of them is worked out here. */
+  /** Its figures are injected (a rule test, or a backtest over samples); none of them is computed here. */
   injected: boolean;
   signedIn: boolean;
   sessionDetail: string;
   unacked: number | null;
   readonly seenMs: FewMap<number, number>;
-  /** The same of the histories that are read for each PDA index, by source. */
+  /** The same for the histories that are read per PDA index, by source. */
   partsSeenMs: Map<Source, FewMap<number, number>> | null;
   readonly profit: Profit;
 }
 
-/** The key that a name stands for: another key under it is another wallet, whose past begins with it. */
+/** The key of a wallet name. Another key under the same name is another wallet with a history of its own. */
 interface KeptKey {
   readonly authority: string;
-  /** Since when, ms; 0: as far back as history knows. */
+  /** Time since which the name has this key, ms; 0: as far back as history reaches. */
   readonly sinceMs: number;
 }
 
@@ -40,7 +40,7 @@ export const keptKey: KeptKind<KeptKey> = new KeptKind(
   z.object({ authority: z.string(), sinceMs: keptNumber }),
 );
 
-/** Holds a wallet's key against the one that had its name before. @returns whether the name passed to another key */
+/** Compares a wallet's key with the stored key of its name. @returns true if the name now belongs to another key */
 export function takeKey(entry: WalletEntry, keep: KeptValues, builder: ChangesBuilder): boolean {
   const { name, authority } = entry.wallet;
   const known = keptKey.get(keep, name);
@@ -53,7 +53,7 @@ export function takeKey(entry: WalletEntry, keep: KeptValues, builder: ChangesBu
   return known !== null;
 }
 
-/** Takes the labels and limits of newly read settings. */
+/** Takes labels and limits from reloaded settings. */
 export function rename(entry: Pick<WalletEntry, "wallet" | "node">, wallet: WatchedWallet): void {
   const { values } = entry.node.facts;
   entry.wallet = wallet;
@@ -65,7 +65,7 @@ export function rename(entry: Pick<WalletEntry, "wallet" | "node">, wallet: Watc
 
 export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry {
   rename({ wallet, node }, wallet);
-  // The session of a wallet with a key is unknown until it was asked for.
+  // The session of a wallet with a key is unknown until one was requested.
   if (wallet.watchOnly) node.facts.values.signedIn = false;
   return {
     wallet,
@@ -83,10 +83,10 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
 
 /**
  * Sums the accounts after one of them was assessed. A sum with an unknown part is unknown, and so is the sum of a wallet of
- * which not every PDA index was read since the start. A wallet without accounts has nothing, whatever prices are.
+ * which some PDA index was not read since the start. A wallet without accounts has sums of 0, whatever the prices.
  *
- * @param answered whether an answer told which accounts there are: before that nothing is known of none. A figure that is
- * written then and taken away with the first answer would leave the wallet's figures in V8's slow form for good.
+ * @param answered true if an answer has listed the accounts; before that, having no accounts means nothing. A figure that is
+ * written then and deleted with the first answer would leave the wallet's figures in V8's slow dictionary mode.
  */
 export function sumAccounts(
   entry: WalletEntry,
@@ -99,7 +99,7 @@ export function sumAccounts(
   let known = isWhole(entry);
   let marketsMs = Number.POSITIVE_INFINITY;
   let ratesMs = Number.POSITIVE_INFINITY;
-  // Subaccounts do not help each other: the one that is nearest to its end is how near the wallet is.
+  // Subaccounts do not share collateral: the wallet is as near to liquidation as its nearest account.
   const start = known ? Number.POSITIVE_INFINITY : Number.NaN;
   let together = start;
   let adverse = start;
@@ -112,7 +112,7 @@ export function sumAccounts(
     else known = false;
     marketsMs = Math.min(marketsMs, seenMs.markets ?? Number.NEGATIVE_INFINITY);
     ratesMs = Math.min(ratesMs, seenMs.fundingRates ?? Number.NEGATIVE_INFINITY);
-    // NaN goes through a minimum: one that is not known makes it unknown.
+    // A minimum with NaN is NaN, so an unknown part makes it unknown.
     together = Math.min(together, numberOf(values.moveToLiquidation));
     adverse = Math.min(adverse, numberOf(values.adverseMoveToLiquidation));
     funding = Math.min(funding, numberOf(values.fundingUntilMaintenance));
@@ -144,7 +144,7 @@ function numberOf(value: FactValue | undefined): number {
   return typeof value === "number" ? value : Number.NaN;
 }
 
-/** Notes an answer about the wallet's accounts; the oldest of its PDA indices is the wallet's age. */
+/** Notes an answer about the wallet's accounts. The wallet's data are as old as its oldest PDA index. */
 export function walletSeen(entry: WalletEntry, pdaIndex: number, atMs: number): void {
   entry.seenMs.set(pdaIndex, atMs);
   if (!isWhole(entry)) return;
@@ -153,21 +153,21 @@ export function walletSeen(entry: WalletEntry, pdaIndex: number, atMs: number): 
   entry.node.facts.seenMs.traderState = oldestMs;
 }
 
-/** True once every PDA index of the wallet was read since the start. Injected figures are whole by themselves. */
+/** True if every PDA index of the wallet was read since the start. Injected figures are always complete. */
 function isWhole({ wallet: { pdaIndices }, seenMs, node }: WalletEntry): boolean {
   if (pdaIndices === undefined || node.facts.seenMs.traderState !== undefined) return true;
   for (let i = 0; i < pdaIndices.length; i++) if (!seenMs.has(pdaIndices[i]!)) return false;
   return true;
 }
 
-/** The time at which all PDA indices of the wallet had been read, at the latest, ms; null while one was not since the start. */
+/** The time of the newest read of each PDA index, the oldest of these times, ms; null: one was not read since the start. */
 export function wholeSeenMs(entry: WalletEntry): number | null {
   return entry.node.facts.seenMs.traderState ?? null;
 }
 
 /**
  * Notes that a history of a PDA index (undefined: of the whole wallet) was read.
- * @returns when all of the wallet's had been, at the latest, ms; null while one was not since the start
+ * @returns the oldest time among the newest reads of its PDA indices, ms; null: one was not read since the start
  */
 export function partSeen(
   entry: WalletEntry,

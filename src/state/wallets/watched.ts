@@ -6,17 +6,17 @@ export interface WatchedWallet {
   readonly authority: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly limits: Readonly<Record<string, number>>;
-  /** No key, no session: public reads only. */
+  /** No key and no session: public reads only. */
   readonly watchOnly: boolean;
-  /** Those that are read; left out: whichever answer. */
+  /** The PDA indices that are read. Absent: those that the exchange answers with. */
   readonly pdaIndices?: readonly number[];
 }
 
-/** A declared hedge: legs that are meant to cancel out. */
+/** A declared hedge: legs that are meant to cancel each other out. */
 export interface WatchedPair {
   readonly name: string;
   /** `main/SOL` (all accounts of the wallet), `main/0.1/SOL` (PDA index, subaccount); all of one market. */
   readonly legs: readonly string[];
-  /** Naked share of the largest leg up to which it counts as whole, 0–1. */
+  /** Naked share of the largest leg up to which the pair counts as whole, 0–1. */
   readonly tolerance: number;
 }

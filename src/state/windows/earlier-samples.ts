@@ -1,6 +1,6 @@
 /**
- * The past of the series, until the subjects that it belongs to have appeared: samples read from history at a start, and
- * what the exchange itself keeps of the time before the first one. It enters windows at its own time and fires nothing.
+ * Past samples of series, kept until their subjects appear: samples read from history at a start, and what the exchange stores
+ * for the time before the first sample. They enter windows with their own times and trigger no rule.
  */
 
 import type { StatsColumns } from "../../domain/history.ts";
@@ -14,14 +14,14 @@ import type { WindowPlace, WindowSet } from "./windows.ts";
 
 /** The columns of a subject's fields in ticks of one layout. */
 interface Plan {
-  /** True if any does. */
+  /** True if a column exists. */
   readonly any: boolean;
-  /** -1: it is in none. */
+  /** -1: not present. */
   readonly sizeIndex: number;
-  /** The subject's windows, as many as there were. */
+  /** The subject's windows at the time the plan was made. */
   readonly places: readonly WindowPlace[];
   readonly windows: number;
-  /** A whole account: a position that is not in it was not there. Samples from elsewhere hold a figure or two. */
+  /** True for samples of a whole account: a position that is missing there did not exist. Other samples hold single figures. */
   readonly whole: boolean;
 }
 
@@ -29,21 +29,21 @@ export class EarlierSamples {
   readonly #ticks = new Map<string, Tick[]>();
   /** The minutes before the ticks. */
   readonly #minutes = new Map<string, { readonly minutes: HeldMinutes; readonly sinceMs: number }>();
-  /** By subject and layout, of the subject that was fed last: ticks come owner by owner. */
+  /** By subject and layout, of the subject that was fed last: ticks come grouped by owner. */
   #plans: { readonly node: SubjectNode; readonly byLayout: Map<readonly string[], Plan> } | null = null;
 
   get owners(): Iterable<string> {
     return this.#ticks.keys();
   }
 
-  /** Ticks of one owner come oldest first. */
+  /** Takes a tick. Ticks of one owner come oldest first. */
   tick(tick: Tick): void {
     const list = this.#ticks.get(tick.owner);
     if (list) list.push(tick);
     else this.#ticks.set(tick.owner, [tick]);
   }
 
-  /** Takes minutes of one owner, before its ticks. What began before `sinceMs` is left out: its name was another's then. */
+  /** Takes minutes of one owner, before its ticks. Minutes that began before `sinceMs` are skipped: the name was another wallet's then. */
   minutes(minutes: HeldMinutes, sinceMs: number): void {
     this.#minutes.set(minutes.owner, { minutes, sinceMs });
   }
@@ -54,7 +54,7 @@ export class EarlierSamples {
     this.#plans = null;
   }
 
-  /** Feeds what is held to a subject's windows, where it has any. */
+  /** Feeds the kept samples to a subject's windows. */
   replay(node: SubjectNode): void {
     if (node.windows === null) return;
     for (const owner of ownersOf(node.subject)) {
@@ -102,7 +102,7 @@ export class EarlierSamples {
         if (ofPosition && whole) windows.clearFields();
         return;
       }
-      // Of a stretch in which it began, only the end is surely its own.
+      // If the subject began within a bucket, only the end of the bucket is certain to be its own.
       let partly = atMs < node.bornMs;
       if (size !== null && size.count[i]! > 0) {
         if (size.last[i]! > 0 !== isLong) {
@@ -151,13 +151,13 @@ export class EarlierSamples {
     const plan = this.#planOf(node, windows, tick.series);
     const ofPosition = node.subject.scope === "position";
     if (!plan.any) {
-      // A position that was not there is another one: its windows start anew.
+      // The position did not exist then, so later samples are of another one: its windows are cleared.
       if (ofPosition && plan.whole) windows.clearFields();
       return;
     }
     const { values } = tick;
     const size = ofPosition && plan.sizeIndex >= 0 ? values[plan.sizeIndex]! : Number.NaN;
-    // A size that is not known says of no other side.
+    // An unknown size is no sign of the other side.
     if (!Number.isNaN(size) && size > 0 !== node.incarnation.startsWith("long")) {
       windows.clearFields();
       return;
@@ -165,7 +165,7 @@ export class EarlierSamples {
     for (let i = 0; i < plan.places.length; i++) {
       const { window, index, beside } = plan.places[i]!;
       const value = values[index]!;
-      // What is not known leaves a gap.
+      // An unknown value leaves a gap.
       if (Number.isNaN(value)) continue;
       const companion = beside < 0 ? Number.NaN : values[beside]!;
       window.push(tick.atMs, value, Number.isNaN(companion) ? undefined : companion);
@@ -173,10 +173,10 @@ export class EarlierSamples {
   }
 }
 
-/** One bucket of a series at a time: windows take the numbers out of it, and are fed very many. */
+/** One bucket of a series, reused for all: windows copy the numbers, and there are very many buckets. */
 class Row {
   count = 0;
-  // Fractions, so that they are kept as doubles from the beginning.
+  // Fractions, so that V8 stores the fields as doubles from the beginning.
   min = 0.5;
   max = 0.5;
   sum = 0.5;
@@ -200,7 +200,7 @@ class Row {
     this.lastMs = columns.lastMs[index]!;
   }
 
-  /** Reduces a bucket to its last sample, if that was seen since. */
+  /** Reduces a bucket to its last sample, if that was taken since a time. */
   toLastOf(index: number, sinceMs: number): void {
     this.to(index);
     const { last } = this;
@@ -210,7 +210,7 @@ class Row {
   }
 }
 
-/** A bucket of samples of one value, as many as in another. */
+/** A bucket with the same number of samples as another one, all of one value. */
 function alike(value: number, { count, lastMs }: BucketStats): BucketStats {
   return {
     count,
@@ -224,7 +224,7 @@ function alike(value: number, { count, lastMs }: BucketStats): BucketStats {
 }
 
 function planOf(series: readonly string[], subject: Subject, windows: WindowSet): Plan {
-  // A book's own name says which market it is of.
+  // The name of a book already contains its market.
   const symbol = "symbol" in subject && subject.scope !== "book" ? subject.symbol : null;
   const indexOf = new Map<string, number>();
   series.forEach((name, index) => {
@@ -240,7 +240,7 @@ function planOf(series: readonly string[], subject: Subject, windows: WindowSet)
   };
 }
 
-/** Under which owners the series of a subject stand in history. */
+/** The owners under which history stores the series of a subject. */
 function ownersOf(subject: Subject): readonly string[] {
   switch (subject.scope) {
     case "market":

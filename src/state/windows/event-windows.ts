@@ -1,6 +1,6 @@
 /**
- * Windows over events (`sumOver`, `countOver`). Events are kept for as long as the longest such window, so that a subject
- * that appears later (the funding history is often read before the account) still finds its past.
+ * Windows over events (`sumOver`, `countOver`). Events are kept for the length of the longest such window, so that a subject
+ * that appears later has its past events too (the funding history is often read before the account).
  */
 import type { Event, EventKind } from "../../domain/event.ts";
 import { type Env, isUnknown, type RuleSet, type WindowSpec } from "../../rules/index.ts";
@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
 
 export class EventWindows {
   readonly #keepMs = new Map<EventKind, number>();
-  /** By wallet; "" for those of the exchange. Of thousands of wallets each asks for its own. */
+  /** By wallet; "" for events of the exchange. Each wallet looks up its own. */
   readonly #kept = new Map<string, Event[]>();
   #taken = 0;
   readonly #env: (event: Event, nowMs: number) => Env;
@@ -36,12 +36,12 @@ export class EventWindows {
     }
   }
 
-  /** The kinds that rules look back over, and how far: what has to be read from history at a start. */
+  /** The kinds that rules look back over, with the period of each, ms: the events to read from history at a start. */
   get spans(): ReadonlyMap<EventKind, number> {
     return this.#keepMs;
   }
 
-  /** Takes an event in; the caller feeds it to the subjects that exist. */
+  /** Keeps an event. The caller feeds it to the existing subjects. */
   keep(event: Event, nowMs: number): boolean {
     const keepMs = this.#keepMs.get(event.kind);
     if (keepMs === undefined || event.happenedMs < nowMs - keepMs) return false;
@@ -60,10 +60,10 @@ export class EventWindows {
     node.windows?.feedEvent(event.kind, amount, event.happenedMs, covers === "yes");
   }
 
-  /** Gives a subject that has just appeared its past. */
+  /** Feeds a new subject with the kept events. */
   replay(node: SubjectNode, nowMs: number): void {
     if (this.#keepMs.size === 0 || node.windows === null) return;
-    // A position that was opened while we watched starts anew: what came before was another one's.
+    // A position that was opened while the daemon ran begins empty: earlier events belong to another position.
     if (node.subject.scope === "position" && !node.first) return;
     if (!node.windows.hasEvents) return;
     const { subject } = node;
@@ -71,7 +71,7 @@ export class EventWindows {
     for (const list of lists) {
       for (const event of list) {
         if (event.happenedMs < node.bornMs) continue;
-        // An account that appeared while we watched held nothing before.
+        // An account that appeared while the daemon ran held nothing before.
         if (subject.scope === "trader" && !node.first && event.subaccount === null) continue;
         this.feed(node, event, nowMs);
       }
@@ -89,7 +89,7 @@ export class EventWindows {
     return typeof amount === "number" ? amount : null;
   }
 
-  /** Returns whether an event is a subject's; `maybe`: several accounts of the wallet could be meant. */
+  /** Returns `yes` if an event belongs to a subject; `maybe`: several accounts of the wallet are possible. */
   #covers(node: SubjectNode, event: Event): "yes" | "no" | "maybe" {
     const subject = node.subject;
     const sure = (holds: boolean): "yes" | "no" => (holds ? "yes" : "no");

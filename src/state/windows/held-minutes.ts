@@ -1,9 +1,9 @@
-/** Minutes of one owner's past, oldest first: a start may hold hundreds of thousands of them for a while. */
+/** Minutes of one owner's history, oldest first. A start may hold hundreds of thousands of them for a while. */
 import type { RollUpBlock } from "../../domain/history.ts";
 
 /**
- * Equity at the highest profit of a bucket, USD, by series and by the time at which the bucket begins, where the roll-ups do not
- * tell it: money was paid in or out within the bucket.
+ * Equity at the highest profit of a bucket, USD, by series and by the start time of the bucket. Only for buckets whose roll-up
+ * does not contain it, as money was paid in or out within the bucket.
  */
 export type AtPeaks = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
@@ -22,7 +22,7 @@ export class HeldMinutes {
     this.owner = owner;
   }
 
-  /** Blocks come oldest first. */
+  /** Takes a block. Blocks arrive oldest first. */
   add(block: RollUpBlock, widthMs: number, atPeaks: AtPeaks): void {
     this.#blocks.push({ block, widthMs, atPeaks });
   }

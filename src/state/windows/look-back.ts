@@ -1,16 +1,15 @@
-/** The reach of rules into the past, and the series over which they look: what has to be read from history at a start. */
+/** The periods that rules look back over, and the series that they read: the data to read from history at a start. */
 import type { Scope } from "../../domain/subject.ts";
 import { type RuleSet, rawUpToMs } from "../../rules/index.ts";
 import { isProfit } from "../wants.ts";
 import { parseSeries } from "./series.ts";
 
-/** The reach, ms: a sample from before a window's edge stands there until it is stale. */
+/** Look-back periods, ms, with the time for which a sample from before a window stays valid. */
 export interface Reach {
-  /** The reach of all windows. */
+  /** Period of the longest window. */
   readonly spanMs: number;
   /**
-   * The reach of windows short enough to keep samples as they came. Longer ones are kept by the minute, and may be fed
-   * minutes.
+   * Period of the longest window that keeps single samples. Longer windows keep minutes, and may be fed minutes.
    */
   readonly samplesMs: number;
 }
@@ -21,7 +20,7 @@ const nothing: Reach = { spanMs: 0, samplesMs: 0 };
 export class LookBack {
   readonly #reaches = new Map<Scope, Reach>();
   readonly #fields = new Set<string>();
-  /** By the series of a profit of which a fall is looked at, the series that the fall is measured against. */
+  /** By the series of a profit whose drawdown is read, the series that the drawdown is measured against. */
   readonly falls = new Map<string, string>();
 
   constructor({ conditions, events, values }: Pick<RuleSet, "conditions" | "events" | "values">) {
@@ -41,10 +40,10 @@ export class LookBack {
           this.falls.set(`${path.scope}.${path.field}`, `${path.scope}.${path.companion}`);
       }
     }
-    // These tell the profit of a time in which it was not known (see profit-gaps.ts).
+    // These give the profit of times at which it was not known (see profit-gaps.ts).
     for (const field of this.#fields.has("wallet.pnl") ? ["wallet.equity", "wallet.netDeposits"] : [])
       this.#fields.add(field);
-    // A position that is in no sample of a whole account, or has changed sides, is another one.
+    // A position that is missing in a sample of a whole account, or has changed sides, is another position.
     for (const field of this.#fields.size > 0 ? ["trader.collateral", "position.size"] : [])
       this.#fields.add(field);
   }
@@ -57,7 +56,7 @@ export class LookBack {
     };
   }
 
-  /** The reach of all scopes, and to the beginning of its minute; 0: no rule looks back over samples. */
+  /** The longest period of all scopes, extended to the beginning of its minute, ms; 0: no rule looks back over samples. */
   get longestMs(): number {
     const longest = Math.max(0, ...[...this.#reaches.values()].map(({ spanMs }) => spanMs));
     return longest === 0 ? 0 : longest + minuteMs;

@@ -1,7 +1,6 @@
 /**
- * Named values as figures of their subjects: worked out whenever the figures that they rest on enter history, so that they
- * have a history of their own. Rules do not read them here: a rule that names one works it out itself, as fresh as its
- * inputs are.
+ * Named values as figures of their subjects. They are computed whenever their inputs enter history, so that they have a
+ * history of their own. Rules do not read them here: a rule that names one computes it itself, from its inputs at that time.
  */
 import type { Scope } from "../../domain/subject.ts";
 import type { NamedValue, RuleSet, Window, WindowPath, WindowSpec } from "../../rules/index.ts";
@@ -11,7 +10,7 @@ import type { WindowPlan } from "./windows.ts";
 
 export interface NamedValuesOptions {
   readonly ruleSet: Pick<RuleSet, "values">;
-  /** The windows of subjects that need none yet. */
+  /** The windows of subjects that have none yet. */
   readonly windows: WindowPlan;
   /** The node that owns a path as seen from this subject: itself, an ancestor, or a market by name. */
   readonly owner: (
@@ -22,13 +21,13 @@ export interface NamedValuesOptions {
 
 const none: Readonly<Record<string, number>> = {};
 
-/** A value at a subject: the windows that it looks through there. */
+/** A value attached to a subject, with the windows that it reads there. */
 interface Attached {
   readonly value: NamedValue;
   readonly windows: readonly Window[];
 }
 
-/** Under which name a value stands among the facts and the series of its subject. */
+/** The name of a value among the facts and the series of its subject. */
 export function fieldOf(value: Pick<NamedValue, "name">): string {
   return `value.${value.name}`;
 }
@@ -50,7 +49,7 @@ export class NamedValues {
     }
   }
 
-  /** Makes the windows that values need of this subject's series, before its past is fed to them. */
+  /** Creates the windows that values need of this subject's series, before its history is fed to them. */
   prepare(node: SubjectNode): void {
     const { subject } = node;
     for (const spec of this.#specs.get(subject.scope) ?? []) {
@@ -61,8 +60,8 @@ export class NamedValues {
   }
 
   /**
-   * Works the values of a subject out anew from its facts as they are. What cannot be known is left out.
-   * @returns them, by the names that they have among its facts
+   * Computes the values of a subject from its present facts. Unknown values are left out.
+   * @returns the values by their fact names
    */
   update(node: SubjectNode, nowMs: number): Readonly<Record<string, number>> {
     const values = this.#byScope.get(node.subject.scope);
@@ -74,7 +73,7 @@ export class NamedValues {
       env.looked = windows;
       const result = value.value.run(env);
       const name = fieldOf(value);
-      // Written over and not removed first, since an object that loses properties becomes slow for good.
+      // Overwritten without a prior delete: V8 makes an object that loses properties permanently slow.
       if (typeof result === "number") known[name] = node.facts.values[name] = result;
       else delete node.facts.values[name];
     }

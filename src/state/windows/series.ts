@@ -1,6 +1,6 @@
 /**
- * Decides which numbers go into history, and under which names. Layouts (lists of names) are made once for each set of
- * positions and handed on as the same array, so that the store can intern them by identity.
+ * Selects the numbers that are stored in history, and their names. Layouts (lists of names) are created once for each set of
+ * positions and always passed as the same array, so that the store can intern them by identity.
  */
 import type { Tick } from "../../domain/observation.ts";
 import { type RuleSet, vocabulary } from "../../rules/index.ts";
@@ -37,7 +37,7 @@ const positionFields = [
   "unrealizedPnl",
   "unsettledFunding",
 ];
-/** Fields of a market that come with another answer than the prices do. */
+/** Fields of a market that come with another answer than prices do. */
 export const readApart: ReadonlySet<string> = new Set([...bookFields, ...candleFields, ...rateFields]);
 const marketFields = ["markPrice", "oraclePrice", "openInterest", "dayVolume"];
 const walletFields = ["equity", "pnl", "netDeposits"];
@@ -45,10 +45,10 @@ const daemonFields = ["lag", "loopLag", "clockOffset", "budgetUsed", "undelivere
 const sharedFields = ["netNotional", "grossNotional", "netSize", "equity", "worstMarginRatio"];
 const pairFields = ["imbalance", "nakedSize", "nakedNotional"];
 
-/** Numbers by type, and known without being kept: they stand in the account's name. */
+/** Numbers that are not stored: the name of the account contains them. */
 const named: ReadonlySet<string> = new Set(["account", "subaccount"]);
 
-/** A number that is not known now. Written as this NaN so that a layout need not change; windows leave it out. */
+/** A number that is not known at the time. Stored as this NaN so that the layout stays the same; windows skip it. */
 const absent = Number.NaN;
 
 interface LayoutNode {
@@ -62,12 +62,12 @@ export class Series {
     readonly string[]
   >;
   readonly #layouts = new Map<string, readonly string[]>();
-  /** The layouts of accounts, by the markets of their positions, one after the other: each answer asks. */
+  /** The layouts of accounts, as a tree over the markets of their positions: it is searched for each answer. */
   readonly #ofAccounts: LayoutNode = { layout: null, next: new Map() };
 
   /**
-   * @param ruleSet what its windows look back over is kept beside the usual fields, and what its rules read of accounts and
-   * positions: else they could not be judged over the past
+   * @param ruleSet fields that its windows read, and fields of accounts and positions that its rules read, are stored in addition
+   * to the usual ones: without them the rules could not be judged over the past
    */
   constructor(ruleSet: RuleSet) {
     const extra = (scope: string, fields: readonly string[]): readonly string[] => {
@@ -174,7 +174,7 @@ export class Series {
     return { atMs, owner: name, series: layout, values: numbers };
   }
 
-  /** A book or a pair. */
+  /** The figures of a book or a pair. */
   aggregates({ name, subject, facts }: SubjectNode, atMs: number): Tick {
     const scope = subject.scope === "book" ? "book" : "pair";
     const layout = this.#layout(scope, () => this.#fields[scope].map((field) => `${scope}.${field}`));
@@ -206,7 +206,7 @@ function pick(into: number[], values: Readonly<Record<string, unknown>>, fields:
   }
 }
 
-/** A series' name, taken apart: `position[SOL].size`, `market[SOL].value.basis`, `trader.equity`. */
+/** Parses the name of a series: `position[SOL].size`, `market[SOL].value.basis`, `trader.equity`. */
 export function parseSeries(
   name: string,
 ): { readonly scope: string; readonly symbol: string | null; readonly field: string } | null {

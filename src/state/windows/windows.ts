@@ -1,31 +1,31 @@
 /**
- * The windows that loaded rules look through, kept with the subject whose series they cover. A window is fed exactly
- * what history stores, when it is stored, so that it comes out the same after a restart or in a replay.
+ * The windows of loaded rules, kept with the subject whose series they cover. A window is fed exactly what history stores, at
+ * the time it is stored, so that a restart or a replay gives the same window.
  */
 import type { EventKind } from "../../domain/event.ts";
 import { rawUpToMs, type Window, type WindowSpec, windowMaker } from "../../rules/index.ts";
 
-/** A window, and where the numbers that it is fed stand; -1 beside: nowhere. */
+/** A window, and the indices of the numbers that it is fed; -1: not present. */
 export interface WindowPlace {
   readonly window: Window;
   readonly index: number;
   readonly beside: number;
 }
 
-/** A window over a field: which of a set's windows, and what it is fed. */
+/** A window over a field: its index in a set, and the samples that it takes. */
 interface Fed {
   readonly place: number;
   readonly field: string;
   readonly companion: string | null;
   /** Takes profit that becomes known late (see profit-gaps.ts). */
   readonly late: boolean;
-  /** Looks for a peak of profit, for which the least that it may be is a sample. */
+  /** Looks for a peak of profit, and takes the minimum possible profit as a sample. */
   readonly least: boolean;
 }
 
 /**
- * The windows of a subject, in the order in which they were asked for. Thousands of subjects have the same ones, so this is
- * shared by them: a subject that asks for one more goes on to the plan that has it.
+ * The windows of a subject, in the order in which they were requested. Thousands of subjects have the same windows and share
+ * one plan; a subject that requests another window moves on to the plan that contains it.
  */
 export class WindowPlan {
   readonly #timezone: string;
@@ -34,10 +34,10 @@ export class WindowPlan {
   readonly #next = new Map<string, WindowPlan>();
   readonly fed: readonly Fed[];
   readonly overEvents: readonly { readonly place: number; readonly spec: WindowSpec }[];
-  /** Some of them take profit that becomes known late. */
+  /** True if some of them take profit that becomes known late. */
   readonly takesLate: boolean;
 
-  /** The plan of those who have none yet. */
+  /** The plan of subjects without windows. */
   static none(timezone: string): WindowPlan {
     return new WindowPlan(timezone, [], new Map(), [], []);
   }
@@ -61,7 +61,7 @@ export class WindowPlan {
     return this.#makers.length;
   }
 
-  /** The index of its window that is the one of this specification; -1: none. */
+  /** The index of the window with this specification; -1: none. */
   placeOf(spec: WindowSpec): number {
     return this.#places.get(spec.key) ?? -1;
   }
@@ -70,7 +70,7 @@ export class WindowPlan {
     return this.#makers[place]!();
   }
 
-  /** This plan and one window more. */
+  /** Returns the plan with one more window. */
   with(spec: WindowSpec): WindowPlan {
     const known = this.#next.get(spec.key);
     if (known !== undefined) return known;
@@ -97,8 +97,8 @@ export class WindowSet {
   #plan: WindowPlan;
   #windows: readonly Window[] = [];
   /**
-   * Until when those that only look back through these windows are known to say the same, ms. A sample that moves no window
-   * (a price between the extremes) leaves it as it is.
+   * The time until which judgements that read only these windows are known to stay the same, ms. A sample that changes no window
+   * (a price between the extremes) leaves it unchanged.
    */
   heldUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -106,7 +106,7 @@ export class WindowSet {
     this.#plan = none;
   }
 
-  /** The window of this specification, made when it is asked for first. */
+  /** The window with this specification; created on first use. */
   of(spec: WindowSpec): Window {
     const known = this.#plan.placeOf(spec);
     if (known >= 0) return this.#windows[known]!;
@@ -117,8 +117,8 @@ export class WindowSet {
   }
 
   /**
-   * Feeds the windows over numbers among these values. What is not known leaves a gap.
-   * @param but fields that are fed when they are seen themselves
+   * Feeds the windows over numbers among these values. An unknown value leaves a gap.
+   * @param but fields to skip, as they are fed when their own source is read
    */
   feed(atMs: number, values: Readonly<Record<string, unknown>>, but?: ReadonlySet<string>): void {
     const { fed } = this.#plan;
@@ -144,12 +144,12 @@ export class WindowSet {
     this.#feedProfit(({ late }) => late, atMs, pnl, equity);
   }
 
-  /** Feeds the profit of an earlier sample that was not certain then. */
+  /** Feeds the profit of an earlier sample that was uncertain at that time. */
   feedHeld(atMs: number, pnl: number, equity: number): void {
     this.#feedProfit(({ field }) => field === "pnl", atMs, pnl, equity);
   }
 
-  /** Feeds the least that profit may be to the windows that look for its peak. */
+  /** Feeds the minimum possible profit to the windows that look for its peak. */
   feedLeast(atMs: number, pnl: number, equity: number): void {
     this.#feedProfit(({ least }) => least, atMs, pnl, equity);
   }
@@ -165,7 +165,7 @@ export class WindowSet {
     return this.#windows.length;
   }
 
-  /** The windows over fields that stand somewhere in samples or roll-ups. @param indexOf where */
+  /** The windows over fields that are present in samples or roll-ups. @param indexOf index by field */
   places(indexOf: ReadonlyMap<string, number>): readonly WindowPlace[] {
     return this.#plan.fed.flatMap(({ place, field, companion }) => {
       const index = indexOf.get(field);
@@ -175,7 +175,7 @@ export class WindowSet {
     });
   }
 
-  /** Forgets the past of fields. Events are others' by their own time. */
+  /** Clears the windows over fields. Windows over events are kept, as events have their own times. */
   clearFields(): void {
     this.heldUntilMs = Number.NEGATIVE_INFINITY;
     for (const { place } of this.#plan.fed) this.#windows[place]!.clear();
@@ -183,8 +183,8 @@ export class WindowSet {
 
   /**
    * Feeds an event to the windows of its kind.
-   * @param amount null for windows that it does not belong in
-   * @param attributed false: it is not known whether it is the subject's
+   * @param amount null for windows that it does not belong to
+   * @param attributed false: it is not known if the event belongs to the subject
    */
   feedEvent(
     kind: EventKind,

@@ -15,7 +15,7 @@ import {
   usdFromTicks,
 } from "../../../src/margin/units.ts";
 import { createWindow, type Window } from "../../../src/rules/index.ts";
-import { RiskRoom } from "../../../src/state/accounts/account-facts.ts";
+import { RiskInput } from "../../../src/state/accounts/account-facts.ts";
 import { marketConfig, prices } from "../daemon/judging.ts";
 
 type Snapshot = Parameters<typeof subaccountState>[0];
@@ -36,7 +36,7 @@ class PositionHand {
 
 /** One account and all that is kept of it. */
 class AccountHand {
-  readonly risk = new RiskRoom();
+  readonly risk = new RiskInput();
   readonly ratio = extreme("maxOver", hour);
   readonly leverage = extreme("maxOver", 24 * hour);
   readonly equity = createWindow({ fn: "changeRatio", windowMs: hour, staleAfterMs }, "UTC");

@@ -442,7 +442,7 @@ const others: readonly Defect[] = [
   one(
     "watch: profit that was held beside a trade is dropped",
     "src/state/profit/held-profit.ts",
-    "      mostUsd = Math.max(mostUsd, oldest.mostUsd);\n",
+    "      maxUsd = Math.max(maxUsd, oldest.maxUsd);\n",
     "",
   ),
   one(

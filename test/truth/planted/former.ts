@@ -229,8 +229,8 @@ export const former: readonly Defect[] = [
   one(
     "a collateral history that is 15 s late makes a deposit profit",
     "src/state/profit/changes/open-changes.ts",
-    "const openPatienceMs = 300_000;",
-    "const openPatienceMs = 15_000;",
+    "const maxOpenMs = 300_000;",
+    "const maxOpenMs = 15_000;",
   ),
   one(
     "a row of funding without a subaccount is of each account",

@@ -1,4 +1,4 @@
-/** The type of what a history function gives. */
+/** The result type of a history function. */
 import type { WindowFunction, WindowPath } from "../../rule.ts";
 import type { Range, Unit } from "../../vocabulary/field-types.ts";
 import { numberOf, rangeOf, type StaticType, unitOf } from "../types.ts";
@@ -22,13 +22,13 @@ export function resultType(fn: WindowFunction, { type: series, path }: Series): 
 const shares: Range = { least: 0, most: 1 };
 const growth: Range = { least: -1, most: 10 };
 
-/** The range of what a function gives; undefined where nothing is certain of it. */
+/** The range of the result of a function; undefined if nothing is certain. */
 function resultRange(fn: WindowFunction, series: StaticType, path: WindowPath): Range | undefined {
   switch (fn) {
     case "drawdown":
       return shares;
     case "changeRatio":
-      // Profit and net figures change their sign, and by any multiple.
+      // Profit and net figures can change their sign, and by any factor.
       return unitOf(series) === "price" || (path.kind === "field" && path.field === "equity")
         ? growth
         : undefined;

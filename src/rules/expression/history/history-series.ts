@@ -1,4 +1,4 @@
-/** The series that a history function looks back over: of a field, of a named value, or of events. */
+/** The series that a history function reads: of a field, of a named value, or of events. */
 
 import type { Source } from "../../../domain/sources.ts";
 import type { Scope } from "../../../domain/subject.ts";
@@ -21,7 +21,7 @@ import {
 import { isScope, outOfSight } from "../out-of-sight.ts";
 import { numberOf, type StaticType, typeOfField } from "../types.ts";
 
-/** The time for which a sample of a figure without a source (perpwatch's own) stands. */
+/** Time for which a sample of a figure without a source (perpwatch's own) is valid, ms. */
 const ownFiguresMs = 60_000;
 
 export interface Series {
@@ -44,7 +44,7 @@ export function fieldSeries(
   tell: Tell,
 ): Series | undefined {
   const visible = naming.scopes;
-  // Positions are told inside the quotes.
+  // Positions within the quotes.
   const at = start + 1;
   const named = /^(?:(\w+)\[([^\]]+)\]\.)?value\.(\w+)$/.exec(text);
   if (named !== null) {
@@ -90,7 +90,7 @@ export function fieldSeries(
   }
   gathered.read(scope, field, symbol);
   const behind = fn === "drawdown" && (scope === "wallet" || scope === "trader") && name !== "equity";
-  // The slowest source sets a field's pace (profit moves when flows are read); what only adds to it does not.
+  // The slowest source sets the interval of a field's series (profit changes when flows are read); supplementary sources do not.
   const paces = field.sources.filter((source, index) => index === 0 || !isSlow(source));
   return {
     text,
@@ -121,7 +121,7 @@ function valueSeries(
     const allowed = gathered.values.names.map((one) => `value.${one}`);
     const nearest = nearestName(`value.${name}`, allowed);
     if (found === undefined) tell({ start: at, message: `no value is called ${name}`, allowed, nearest });
-    else tell({ start: at, message: `${text} is wrong`, toldElsewhere: true });
+    else tell({ start: at, message: `${text} is wrong`, reportedElsewhere: true });
     return undefined;
   }
   const { scope } = found;
@@ -192,7 +192,7 @@ export function eventSeries(
     return undefined;
   }
   const source = eventSources[kind];
-  // Whose reading of that source tells how fresh the events are.
+  // The scope whose reading of that source gives the age of the events.
   const scope: ReadScope =
     kind === "exchangeStatus"
       ? "exchange"
@@ -208,8 +208,8 @@ export function eventSeries(
     type: { kind: "double", unit: field?.unit ?? "count" },
     staleAfterMs: gathered.staleAfterMs[source],
     pick: pickScope(scope),
-    // History was read back before: not having asked yet since the start is no reason to doubt the sum.
-    // A part may be missing where not all members of a book were asked.
+    // History was read back before, so a source that was not read since the start does not invalidate the sum.
+    // For a book a part may be missing if some members were not read.
     fresh: freshness(text, [source], gathered.staleAfterMs, scope === "book" ? "missing" : "fine"),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * History functions: `maxOver("trader.marginRatio", "1h")`. The path, the window and the filter are quoted, so that
- * the windows a rule needs are known when it is loaded; the watch keeps exactly those.
+ * History functions: `maxOver("trader.marginRatio", "1h")`. Path, window and filter are quoted literals, so that the windows of a
+ * rule are known at load; the watch keeps exactly those.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { formatDurationMs, parseDurationMs } from "../../../domain/duration.ts";
@@ -31,12 +31,12 @@ const ofFields = [
 const ofEvents = ["sumOver", "countOver"] as const;
 export const historyNames: ReadonlySet<string> = new Set([...ofFields, ...ofEvents]);
 
-/** The reach of these functions where the rule does not say: what a start reads of the past for them. */
+/** Look-back period of these functions without a window: the history that a start reads for them. */
 const lookBackMs: Readonly<Record<string, number>> = { since: 7 * 86_400_000, seriesAge: 86_400_000 };
 
 const shortestWindowMs = 1_000;
 
-/** @returns undefined when something was wrong, and told. */
+/** @returns undefined if there was a mistake, which is reported */
 export function historyFunction(
   name: string,
   args: readonly ASTNode[],
@@ -80,7 +80,7 @@ export function historyFunction(
   if (countsEvents) {
     series = eventSeries(fn, pathText, rest[0]!.start, countable, naming, gathered, tell);
     if (rest[2] !== undefined && filterText !== undefined && series?.path.kind === "event") {
-      // One past the quote: where the filter's own text begins.
+      // After the quote, where the filter's own text begins.
       const start = rest[2].start + 1;
       const kind = series.path.event as RuleEventKind;
       const compiled = compileFilter(
@@ -108,15 +108,15 @@ export function historyFunction(
     staleAfterMs: series.staleAfterMs,
     ...(quantile === undefined ? {} : { quantile }),
   });
-  // Time alone moves them.
+  // These change with time alone.
   if (fn === "since" || fn === "seriesAge") gathered.readsNow = true;
   const { pick, absent } = series;
-  // What asks how old a series is wants to know just when it is too old for everything else.
+  // A condition on the age of a series has to work when the series is too old for everything else.
   const fresh = fn === "seriesAge" ? null : series.fresh;
   const run = (env: Env) => {
     if (fresh !== null && env.allFresh !== true) {
       const facts: Facts | undefined = pick(env);
-      // Another market by name may not exist; what the subject's own are about does.
+      // Another market by name may not exist; the markets of the subject's own data do.
       const problem = facts === undefined ? (absent?.(env) ?? null) : fresh(facts, env.nowMs);
       if (problem !== null) return problem;
     }
@@ -145,7 +145,7 @@ function exampleOf(fn: WindowFunction): string {
   }
 }
 
-/** The share of `quantileOver`: a number between 0 and 1, written out. */
+/** The share of `quantileOver`: a literal number between 0 and 1. */
 function share(arg: ASTNode | undefined, tell: Tell): number | undefined {
   if (arg === undefined) return undefined;
   const value = arg.op === "value" && ["number", "bigint"].includes(typeof arg.args) ? Number(arg.args) : -1;

@@ -1,4 +1,4 @@
-/** Arithmetic of two sides: the units of what it gives, and what is worked out at load. */
+/** Arithmetic of two sides: the unit of the result, and constant folding. */
 
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Names } from "../names.ts";
@@ -35,7 +35,7 @@ export function arithmetic(
   const unit = combineUnits(operator, unitOf(left.type), unitOf(right.type));
   const result: Compiling = { type: { kind: whole ? "int" : "double", unit }, run };
   if (typeof left.constant !== "number" || typeof right.constant !== "number") return result;
-  // Both known now: worked out once.
+  // Both are constants: computed once.
   const value = run({} as never);
   return typeof value === "number" ? withConstant({ ...result, run: () => value }, value) : result;
 }

@@ -1,4 +1,4 @@
-/** Comparisons of two sides, and what is wrong with one that can never be true or makes no sense. */
+/** Comparisons of two sides, with reports of those that can never be true or make no sense. */
 
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { nearestName } from "../../problem.ts";
@@ -15,7 +15,7 @@ export class Comparisons {
   readonly #names: Names;
   readonly #checksRanges: boolean;
 
-  /** @param checksRanges warns of comparisons with numbers that a figure does not sensibly have */
+  /** @param checksRanges true: warns of comparisons with implausible numbers */
   constructor(text: string, names: Names, checksRanges: boolean) {
     this.#text = text;
     this.#names = names;
@@ -49,7 +49,7 @@ export class Comparisons {
     return bound === undefined ? { type: bool, run } : { type: bool, run, bound, sufficient: [bound] };
   }
 
-  /** An enum against a literal that is none of its members would never be equal: a typing error, not a condition. */
+  /** Reports a literal that is not a member of the enum it is compared with: the comparison would never be true. */
   checkMember(type: StaticType, other: Compiling, node: ASTNode): void {
     if (type.kind !== "text" || type.members === null || typeof other.constant !== "string") return;
     if (type.members.includes(other.constant)) return;
@@ -64,7 +64,7 @@ export class Comparisons {
     });
   }
 
-  /** Two sides of different types can never be held against each other; told at the second. */
+  /** Reports two sides of different types, at the second. */
   #differ(left: Compiling, right: Compiling, node: ASTNode): boolean {
     const [l, r] = [comparedAs[left.type.kind], comparedAs[right.type.kind]];
     if (l === undefined || r === undefined || l === r) return false;
@@ -77,7 +77,7 @@ export class Comparisons {
     return true;
   }
 
-  /** A number against one that it does not sensibly have, told at that one. */
+  /** Warns of a comparison with an implausible number, at that number. */
   #checkRange([leftNode, rightNode]: readonly [ASTNode, ASTNode], left: Compiling, right: Compiling): void {
     if (!this.#checksRanges) return;
     const check = (node: ASTNode, { type }: Compiling, at: ASTNode, { constant }: Compiling): void => {
@@ -90,7 +90,7 @@ export class Comparisons {
   }
 }
 
-/** The type groups whose members can be compared. */
+/** The type groups whose members can be compared with each other. */
 const comparedAs: Partial<Record<StaticType["kind"], string>> = {
   double: "number",
   int: "number",
@@ -102,7 +102,7 @@ const comparedAs: Partial<Record<StaticType["kind"], string>> = {
 
 const turned = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" } as const;
 
-/** A comparison of something with a number that is written out, the number on the right. */
+/** A comparison with a literal number, with the number on the right. */
 function boundOf(
   operator: Bound["operator"],
   [left, right]: readonly [ASTNode, ASTNode],

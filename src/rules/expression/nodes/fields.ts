@@ -1,4 +1,4 @@
-/** Closures that read one field: present, fresh and a number if it is one, or unknown with the reason. */
+/** Closures that read one field: present, fresh, and a number if its type is one, or unknown with the reason. */
 import { type Limits, limitIn } from "../../../domain/limits.ts";
 import type { Source } from "../../../domain/sources.ts";
 import type { Input, Read, ReadScope } from "../../rule.ts";
@@ -10,7 +10,7 @@ import type { Run } from "../node.ts";
 export type Pick = (env: Env) => Facts | undefined;
 
 export function pickScope(scope: ReadScope): Pick {
-  // Written out, so that each closure reads one property that the engine knows, not one by a computed name.
+  // Written out, so that each closure reads a literal property name, which V8 optimizes.
   switch (scope) {
     case "position":
       return (env) => env.position;
@@ -41,7 +41,7 @@ export function pickMarket(symbol: string): Pick {
   return (env) => env.markets(symbol);
 }
 
-/** The sources behind what a rule reads, each once. */
+/** The sources of a rule's reads, without duplicates. */
 export function inputsOf(
   reads: readonly Read[],
   staleAfterMs: Readonly<Record<Source, number>>,
@@ -64,15 +64,15 @@ export function inputsOf(
     }));
 }
 
-/** True for a source that is asked seldom on purpose: it goes stale by its own pace, and sets nobody else's. */
+/** True for a source that is read rarely on purpose: it has its own maximum age, and does not affect that of others. */
 export function isSlow(source: Source): boolean {
   return source === "marketConfig" || source === "calendars";
 }
 
-/** The sources of what accounts hold. */
+/** The sources of holdings. */
 const ofAccounts: ReadonlySet<Source> = new Set<Source>(["traderState", "traderView"]);
 
-/** @returns why the figure is too old or was never seen, or null when it is fresh. */
+/** @returns the reason if the figure is too old or was never read, or null if it is fresh */
 export type Freshness = (facts: Facts, nowMs: number, oldAccounts?: boolean) => Unknown | null;
 
 export function freshness(
@@ -103,7 +103,7 @@ export function freshness(
 
 const maxNamed = 5;
 
-/** For figures of several wallets: says which of them are the cause. */
+/** For figures of several wallets: adds the wallets that are the cause. */
 function named(path: string, unknown: Unknown, facts: Facts, sinceMs: number): Unknown {
   const { source, unknown: reason } = unknown;
   if (facts.silent === undefined || source === null) return unknown;
@@ -114,7 +114,7 @@ function named(path: string, unknown: Unknown, facts: Facts, sinceMs: number): U
   return new Unknown(reason, source, detail, first);
 }
 
-/** For a sum over several wallets: says whose part is missing. */
+/** For a sum over several wallets: adds the wallets whose part is missing. */
 function namedPart(path: string, field: string, missing: Unknown, facts: Facts): Unknown {
   const wallets = facts.untold?.(field) ?? [];
   const [first] = wallets;
@@ -127,15 +127,15 @@ function namesOf(wallets: readonly string[]): string {
   return `${wallets.slice(0, maxNamed).join(", ")}${more}`;
 }
 
-/** @param whose decides what it means that there are no facts at all */
+/** @param of determines the meaning of absent facts */
 export function readField(
   path: string,
-  whose: { readonly scope: ReadScope; readonly symbol: string | null },
+  of: { readonly scope: ReadScope; readonly symbol: string | null },
   field: Field,
   staleAfterMs: Readonly<Record<Source, number>>,
 ): Run {
-  const pick = whose.symbol === null ? pickScope(whose.scope) : pickMarket(whose.symbol);
-  const absent = absence(path, whose.scope, whose.symbol);
+  const pick = of.symbol === null ? pickScope(of.scope) : pickMarket(of.symbol);
+  const absent = absence(path, of.scope, of.symbol);
   if (field.derived === "age") {
     return (env) => {
       const at = pick(env)?.values.at;
@@ -157,21 +157,21 @@ export function readField(
       const facts = pick(env);
       if (facts === undefined) return absent(env);
       const silent = facts.silent?.("traderState", env.nowMs - limitMs).length ?? 0;
-      // Its fact is when they began to be read: a first round takes its time.
+      // The fact is the time at which reading began: a first round takes its time.
       const sinceMs = facts.values[name];
       return silent > 0 && typeof sinceMs === "number" && env.nowMs - sinceMs < limitMs ? unseen : silent;
     };
   }
   const plain = knownWords(field, readPlain(path, pick, field, staleAfterMs, absent));
   if (field.derived !== "lopsidedFor") return plain;
-  // Its fact is the time at which it was last whole: +∞ while it is, -∞ when it never was.
+  // The fact is the time at which the pair was last whole: +∞ while it is, -∞ if it never was.
   return (env) => {
     const wholeMs = plain(env);
     return typeof wholeMs === "number" ? Math.max(0, env.nowMs - wholeMs) : wholeMs;
   };
 }
 
-/** The meaning of missing facts. A market that a rule names is a matter of its own. */
+/** The meaning of absent facts. A market that a rule names differs from the subject's own. */
 export type Absence = (env: Env) => Unknown;
 
 export function absence(path: string, scope: ReadScope, symbol: string | null): Absence {
@@ -186,7 +186,7 @@ export function absence(path: string, scope: ReadScope, symbol: string | null): 
   return () => none;
 }
 
-/** A closed enum answers "other" for a word that the exchange added later. */
+/** A closed enum gives "other" for a word that the exchange added later. */
 function knownWords(field: Field, run: Run): Run {
   if (field.type !== "enum" || field.open || field.members === undefined) return run;
   const members: ReadonlySet<unknown> = new Set(field.members);
@@ -196,7 +196,7 @@ function knownWords(field: Field, run: Run): Run {
   };
 }
 
-/** Sources that may have answered, and not of all that a figure needs. */
+/** Sources that may have answered without all data that a figure needs. */
 const lastRead = ["collateral", "markets"] as const;
 
 function readPlain(
@@ -208,7 +208,7 @@ function readPlain(
 ): Run {
   const { name } = field;
   const fresh = freshness(path, field.sources, staleAfterMs);
-  // All sources are fresh: what is missing is a flow, or the price of one market.
+  // All sources are fresh, so a flow, or the price of one market, is missing.
   const partial = lastRead.find((source) => field.sources.includes(source));
   const cause = field.awaits ?? partial ?? field.sources[0];
   const missing = new Unknown("missing", cause ?? null, `${path} is not there`);
@@ -236,7 +236,7 @@ function checked(value: FactValue | undefined, missing: Unknown, nan: Unknown): 
   return value ?? missing;
 }
 
-/** A field of an item in a list. The list itself was fresh. */
+/** A field of an item in a list. Freshness was checked for the list. */
 export function readItemField(path: string, item: Run, field: Field): Run {
   const { name } = field;
   const missing = new Unknown("missing", field.awaits ?? null, `${path} is not there`);
@@ -250,7 +250,7 @@ export function readItemField(path: string, item: Run, field: Field): Run {
 
 /**
  * A limit of the wallet: its one number, or that of the subject's market.
- * @param byMarket false where there is no market: limits that differ by market are missing there
+ * @param byMarket false if there is no market: limits that differ by market are missing then
  */
 export function readLimit(path: string, map: Run, key: Run, byMarket: boolean): Run {
   const missing = new Unknown("unset", null, `${path}: the wallet has none of this name`);
@@ -271,7 +271,7 @@ export function symbolIn(env: Env): string | null {
   return typeof symbol === "string" ? symbol : null;
 }
 
-/** A key of a map: labels answer `""` for one that is missing, limits are unknown. */
+/** The value of a key of a map: for a missing key labels give `""`, limits give unknown. */
 export function readKey(path: string, map: Run, key: Run, missingIs: "empty" | "unknown"): Run {
   const missing = new Unknown("unset", null, `${path}: the wallet has none of this name`);
   return (env) => {

@@ -1,4 +1,4 @@
-/** The functions that expressions may call: a closed list, each with its closure. Anything else is refused. */
+/** The functions that expressions may call: a closed list with a closure for each. Other functions are refused. */
 import { formatDurationMs, parseDurationMs } from "../../../domain/duration.ts";
 import { hasDate } from "../../../domain/time-text.ts";
 import { formatAgo, formatAmount, formatPercent, formatPrice, formatUsd } from "../../format.ts";
@@ -26,7 +26,7 @@ const formatters: Readonly<Record<string, (value: number) => string>> = {
   amount: formatAmount,
 };
 
-/** Functions that take a condition, and ask with which amounts it would hold. */
+/** Functions that take a condition and compute the amounts with which it would hold. */
 export const supposingNames: ReadonlySet<string> = new Set(["depositTo", "reduceTo"]);
 
 export const functionNames: readonly string[] = [
@@ -77,8 +77,8 @@ export const methodNames: readonly string[] = [
 ];
 
 /**
- * @param tick of the market whose price is printed
- * @returns undefined when there is no such function
+ * @param tick tick of the market whose price is printed
+ * @returns undefined if there is no such function
  */
 export function callFunction(
   name: string,
@@ -124,7 +124,7 @@ export function callFunction(
   }
 }
 
-/** @returns undefined when there is no such function. */
+/** @returns undefined if there is no such function */
 export function callMethod(
   name: string,
   base: Compiling,
@@ -160,7 +160,7 @@ export function callMethod(
 
 const maxPattern = 100;
 
-/** `*` stands for any text, `?` for one character, all else for itself; the whole text has to fit. */
+/** `*` matches any text, `?` one character, everything else itself; the whole text has to match. */
 function like(base: Compiling, pattern: Compiling | undefined, refuse: Refuse): Compiling {
   const glob = pattern?.constant;
   if (typeof glob !== "string") return refuse('like takes a quoted pattern: wallet.name.like("mm-*")');
@@ -176,8 +176,8 @@ function like(base: Compiling, pattern: Compiling | undefined, refuse: Refuse): 
 }
 
 /**
- * One `*` at a time: where the rest does not fit, the last star takes one character more. An earlier star never has to be
- * thought over, so this takes at most text × pattern steps.
+ * Matches one `*` at a time: if the rest does not match, the last star takes one character more. Earlier stars need no backtracking,
+ * so this takes at most text × pattern steps.
  */
 function fits(text: readonly string[], glob: readonly string[]): boolean {
   let at = 0;
@@ -214,7 +214,7 @@ function priceOf(run: Run, tick: TickOf): Run {
   };
 }
 
-/** Compiles `ago` of a time or of a duration; anything else the checker refuses. */
+/** Compiles `ago` of a time or of a duration; the checker refuses other types. */
 function agoOf({ type, run }: Compiling): Run {
   if (type.kind !== "time") return mapNumber(run, formatAgo);
   return (env) => {
@@ -278,12 +278,12 @@ function overList(
   };
 }
 
-/** The range of numbers without their signs. */
+/** The range of absolute values. */
 function sizesOf({ least, most }: Range): Range {
   return { least: Math.max(0, least, -most), most: Math.max(-least, most) };
 }
 
-/** A sum may be larger than each of what it is made of. */
+/** Removes the range: a sum may be larger than each of its parts. */
 function withoutRange(made: Compiling): Compiling {
   return { ...made, type: withRange(made.type, () => undefined) };
 }
@@ -292,14 +292,14 @@ function size(of: Compiling): Compiling {
   return {
     type: { kind: "int", unit: "count" },
     run: mapValue(of.run, (value) => {
-      // Text by its characters, as CEL counts them, not by UTF-16 units.
+      // The length of a text is its number of characters, as in CEL, not of UTF-16 units.
       if (typeof value === "string") return [...value].length;
       return Array.isArray(value) ? value.length : Object.keys(value).length;
     }),
   };
 }
 
-/** `duration("7d")` in the configuration's words; of a duration, its text for messages. */
+/** `duration("7d")` in the syntax of the configuration; for a duration, its text for messages. */
 function durationOf(argument: Compiling, refuse: Refuse): Compiling {
   if (argument.type.kind === "duration")
     return { type: text, run: mapNumber(argument.run, formatDurationMs) };
@@ -333,7 +333,7 @@ function toNumber(name: "double" | "int", argument: Compiling): Compiling {
   };
 }
 
-/** As in CEL: months and weekdays count from 0 (January, Sunday), days of the month from 1. UTC without a zone. */
+/** As in CEL: months and weekdays count from 0 (January, Sunday), days of the month from 1. Default time zone: UTC. */
 function calendarPart(name: string, base: Compiling, zone: Compiling | undefined, refuse: Refuse): Compiling {
   if (zone !== undefined && typeof zone.constant !== "string")
     return refuse(`${name} takes a quoted time zone`);

@@ -1,4 +1,4 @@
-/** Values by a key: of the texts of a subject, and of its limits, which are named by the rules that read them. */
+/** Values of maps by key: texts of a subject, and limits, whose names are recorded. */
 
 import type { Names } from "../names.ts";
 import type { Compiling, Run } from "../node.ts";
@@ -12,7 +12,7 @@ export class LimitMaps {
     this.#names = names;
   }
 
-  /** @param path of the value, as it is written */
+  /** @param path path of the value, as written */
   value(path: string, map: Compiling, type: StaticType & { kind: "map" }, key: Run): Compiling {
     return type.of === "texts"
       ? { type: textType, run: readKey(path, map.run, key, type.missing) }
@@ -23,7 +23,7 @@ export class LimitMaps {
     return readLimit(path, map, key, this.#hasMarket);
   }
 
-  /** Notes the name of a limit that is read. */
+  /** Records the name of a limit that is read. */
   read(name: string): void {
     const { gathered } = this.#names;
     gathered.limits.add(name);

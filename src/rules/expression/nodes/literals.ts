@@ -1,4 +1,4 @@
-/** Literals of an expression, and what is made of them alone. */
+/** Literals of an expression, and constant expressions of them. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { FactScalar } from "../../value.ts";
 import type { Names } from "../names.ts";

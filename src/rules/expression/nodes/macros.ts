@@ -1,14 +1,14 @@
 /**
- * `exists`, `exists_one`, `all`, `filter`, `map`. The item stands in a cell that the closures of the body share:
- * evaluation is synchronous and never enters the same macro twice. As in CEL, `exists` and `all` absorb unknown where
- * another item decides; the others do not.
+ * `exists`, `exists_one`, `all`, `filter`, `map`. The item is stored in a cell that the closures of the body share: evaluation is
+ * synchronous and never enters the same macro twice. As in CEL, `exists` and `all` ignore unknown if another item decides; the
+ * others do not.
  */
 import { type FactScalar, Unknown, type Value } from "../../value.ts";
 import type { Cell, Run } from "../node.ts";
 
 type Items = readonly Value[];
 
-/** @param decides the body's answer that settles it: true for `exists`, false for `all`. */
+/** @param decides result of the body that decides: true for `exists`, false for `all` */
 export function quantifier(list: Run, cell: Cell, body: Run, decides: boolean): Run {
   return (env) => {
     const items = list(env);

@@ -10,8 +10,8 @@ import { numberOf } from "../types.ts";
 import { absence } from "./fields.ts";
 
 /**
- * @param name of the value
- * @param symbol of another market whose value is meant
+ * @param name name of the value
+ * @param symbol symbol of another market whose value is read
  * @param compileFilter compiles the value's own expression
  */
 export function namedValue(
@@ -32,7 +32,7 @@ export function namedValue(
     });
   }
   if (found === "wrong") {
-    names.tell({ start: node.start, message: `${path} is wrong`, toldElsewhere: true });
+    names.tell({ start: node.start, message: `${path} is wrong`, reportedElsewhere: true });
     return bad;
   }
   if ("circle" in found) return names.problem(node, `${path} rests on itself: ${found.circle.join(" → ")}`);

@@ -1,6 +1,6 @@
 /**
- * Operators as closures. Each hands on the first unknown that it meets; `&&`, `||` and `?:` look no further than they
- * must. Arithmetic follows IEEE, and what has no answer (0/0, ∞−∞) is unknown instead of a NaN that compares as false.
+ * Operators as closures. Each passes on the first unknown operand; `&&`, `||` and `?:` evaluate only the operands that they need.
+ * Arithmetic follows IEEE 754; a result that does not exist (0/0, ∞−∞) is unknown instead of a NaN that compares as false.
  */
 import { type FactScalar, Unknown, type Value } from "../../value.ts";
 import type { Run } from "../node.ts";
@@ -54,7 +54,7 @@ export function equal(left: Run, right: Run, wanted: boolean): Run {
   };
 }
 
-/** Numbers and times by size, text by its letters: both sides are of one type, the checker saw to it. */
+/** Compares numbers and times by size, and text alphabetically. The checker ensures equal types. */
 export function compare(operator: "<" | "<=" | ">" | ">=", left: Run, right: Run): Run {
   switch (operator) {
     case "<":
@@ -78,7 +78,7 @@ function ordered(left: Run, right: Run, holds: (l: number | string, r: number | 
   };
 }
 
-/** The commonest of all comparisons, a number against a constant, without detours. */
+/** The most frequent comparison, a number with a constant, without overhead. */
 export function compareWithConstant(operator: "<" | "<=" | ">" | ">=", left: Run, limit: number): Run {
   switch (operator) {
     case "<":
@@ -106,7 +106,7 @@ export function compareWithConstant(operator: "<" | "<=" | ">" | ">=", left: Run
 
 export type Arithmetic = "+" | "-" | "*" | "/" | "%";
 
-/** @param text of the whole operation, for the reason. */
+/** @param text text of the whole operation, for the reason */
 export function arithmetic(operator: Arithmetic, left: Run, right: Run, whole: boolean, text: string): Run {
   const nan = new Unknown("nan", null, `${text} has no answer`);
   const byZero = new Unknown("error", null, `${text} divides by zero`);

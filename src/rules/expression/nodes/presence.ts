@@ -1,4 +1,4 @@
-/** Asks whether a value is there: missing is `false`, stale stays unknown. */
+/** Tests if a value exists: false if it is missing, unknown if it is stale. */
 
 import { Unknown } from "../../value.ts";
 import type { Run } from "../node.ts";
@@ -11,7 +11,7 @@ export function isThere(run: Run): Run {
   };
 }
 
-/** For whatever reason: `has` asks no more than that. */
+/** True for each reason that means "missing". */
 function isNotThere({ unknown }: Unknown): boolean {
   return unknown === "missing" || unknown === "absent" || unknown === "unset";
 }

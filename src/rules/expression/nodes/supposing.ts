@@ -1,14 +1,14 @@
-/** The functions `depositTo` and `reduceTo`, whose condition is asked of accounts that are supposed. */
+/** The functions `depositTo` and `reduceTo`, whose condition is evaluated for hypothetical accounts. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { Unknown } from "../../value.ts";
 import { bad, type Names } from "../names.ts";
 import type { Compiling } from "../node.ts";
 import { sliceOf } from "./tree-text.ts";
 
-/** The rule's value or a named one, which are computed before. */
+/** Matches the rule's value and named values, which are computed beforehand. */
 const namesOwnValue = /(?<![.\w])value\b/;
 
-/** The condition of a call that can be asked; null: it cannot be, which is told. @param loops around it */
+/** The condition of a call; null: it cannot be evaluated for hypothetical accounts, which is reported. @param loops enclosing loops */
 export function supposedCondition(
   node: ASTNode,
   name: string,
@@ -32,7 +32,7 @@ export function supposedCondition(
   return null;
 }
 
-/** The least amount with which a condition does not hold. */
+/** The least amount with which a condition holds. */
 export function supposing(name: string, condition: Compiling): Compiling {
   if (condition.type.kind === "wrong") return bad;
   const absent = new Unknown("absent", null, `${name} has no account to suppose something of`);

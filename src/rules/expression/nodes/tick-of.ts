@@ -1,4 +1,4 @@
-/** The tick of the market that a price in an expression can be of. */
+/** The tick for a price in an expression. */
 
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { TickOf } from "../../rule.ts";
@@ -7,7 +7,7 @@ import type { Names } from "../names.ts";
 
 export const noTick: TickOf = () => undefined;
 
-/** The tick of the one market that a price can be of: another one that it names, else the subject's own. */
+/** The tick of the one market that a price belongs to: another one that it names, else the subject's own. */
 export function tickOf(node: ASTNode | undefined, { locals }: Names): TickOf {
   // An item of a list has a market of its own.
   if (node === undefined || locals.size > 0) return noTick;

@@ -1,7 +1,7 @@
 /** The text of a part of an expression. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 
-/** A node's own text. Parentheses are no part of the tree: those that it begins or ends within are added. */
+/** The text of a node. The tree has no parentheses: those around its first and last part are added. */
 export function sliceOf(text: string, { start, end }: ASTNode): string {
   const slice = text.slice(start, end).trim();
   let open = 0;

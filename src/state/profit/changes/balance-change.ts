@@ -1,14 +1,14 @@
 /**
  * The change of an account's cash between two of its states: its collateral and the quote sides of its positions, less the
- * funding that was settled. Trades move it by what was paid or received for the traded size, and by fees. What trades do not
- * explain flowed in or out, or comes of something that the states do not show: a position that was opened and closed in
- * between, a takeover by the liquidator. Amounts are USD.
+ * funding that was settled. Trades change it by what was paid or received for the traded size, and by fees. The rest was paid
+ * in or out, or is due to something that the states do not show: a position that was opened and closed in between, or a takeover
+ * by the liquidator. Amounts are USD.
  */
 import type { PositionState, SpotCollateralState } from "../../../domain/account.ts";
 import { symbolKey } from "../../../domain/symbol.ts";
 import { usdFromQuoteLots } from "../../../margin/units.ts";
 
-/** The part of an account's state that its cash depends on. */
+/** The part of an account's state that determines its cash. */
 export interface Balance {
   readonly collateralQuoteLots: bigint;
   readonly spotCollaterals: readonly SpotCollateralState[];
@@ -27,18 +27,18 @@ export interface Balance {
 export interface Traded {
   readonly units: number;
   readonly price: number;
-  /** Share of its value by which the estimate may be wrong. */
+  /** Possible error of the estimate, a share of its value. */
   readonly slack: number;
-  /** Only fills tell of it: no state shows its position. Absent: a state does. */
+  /** Only fills show it: no state has its position. Absent: a state does. */
   readonly unshown?: boolean;
 }
 
 export interface BalanceChange {
   readonly cashUsd: number;
   readonly traded: Readonly<Record<string, Traded>>;
-  /** Markets in which it traded, and of which nothing is known: the list of markets left them out. Absent: none. */
+  /** Traded markets without any data: the list of markets lacks them. Absent: none. */
   readonly unpriced?: readonly string[];
-  /** Funding that was settled with a position that is gone is known only roughly. */
+  /** Possible error of the funding that was settled with closed positions, USD. */
   readonly slackUsd: number;
   /** Markets with such a position. Absent: none. */
   readonly gone?: readonly string[];
@@ -49,17 +49,17 @@ export interface Pricing {
   readonly unitsPerLot: number;
   /** Undefined: not known. */
   readonly markUsd: number | undefined;
-  /** The funding rate, a fraction an hour; undefined: not known. */
+  /** The funding rate, a fraction per hour; undefined: not known. */
   readonly ratePerHour: number | undefined;
 }
 
 /** Taker fees and makers' rebates, as a share of the traded value. */
 const feeSlack = 0.002;
-/** A closing trade is estimated at the mark. */
+/** Possible error of a closing trade, which is estimated at the mark. */
 const markSlack = 0.005;
-/** Without a mark it is estimated at the entry price. */
+/** Possible error of a closing trade that is estimated at the entry price, as there is no mark. */
 const entrySlack = 0.05;
-/** Funding of a position that is gone, accrued since the state before: a share of its value, or of so many hours at its rate. */
+/** Possible error of the funding of a closed position since the state before: a share of its value, or so many hours at its rate. */
 const fundingSlack = 0.0005;
 const fundingHours = 2;
 
@@ -72,7 +72,7 @@ const noPosition = {
 
 export const emptyBalance: Balance = { collateralQuoteLots: 0n, spotCollaterals: [], positions: [] };
 
-/** @param pricingOf of the market of this symbol; undefined: it is not known */
+/** @param pricingOf returns the pricing of a market by symbol; undefined: not known */
 export function balanceChange(
   before: Balance,
   after: Balance,
@@ -88,7 +88,7 @@ export function balanceChange(
     const now = positionOf(after, symbol) ?? noPosition;
     const same = "sequence" in old && "sequence" in now && old.sequence === now.sequence;
     cashLots += now.virtualQuoteLots - old.virtualQuoteLots - now.accumulatedFundingQuoteLots;
-    // The funding of a position that is gone was settled with it.
+    // The funding of a closed position was settled with it.
     cashLots -= same ? -old.accumulatedFundingQuoteLots : old.unsettledFundingQuoteLots;
     const isGone = !same && old.baseLots !== 0n;
     if (isGone) gone.push(symbol);
@@ -100,7 +100,7 @@ export function balanceChange(
     const one = estimate(old, now, units, pricing);
     traded[symbol] = one;
     if (!isGone) continue;
-    // Funding is of the value at its time: the mark may have fallen since.
+    // Funding depends on the value at its time: the mark may have fallen since.
     const valueUsd = Math.abs(Number(old.baseLots)) * pricing.unitsPerLot * one.price;
     const entryUsd = Math.abs(usdFromQuoteLots(old.virtualQuoteLots));
     slackUsd += Math.max(valueUsd, entryUsd) * fundingShare(pricing);
@@ -112,7 +112,7 @@ export function balanceChange(
   };
 }
 
-/** Collateral in other assets that an account has no longer, by asset: in the asset's smallest units, and its value; positive. */
+/** Collateral in other assets that an account no longer has, by asset: in the asset's smallest units, and its value; positive. */
 export type TakenSpots = Readonly<Record<number, { readonly units: number; readonly usd: number }>>;
 
 export interface SpotChange {
@@ -125,8 +125,8 @@ export interface SpotChange {
 export const noSpotChange: SpotChange = { addedUsd: 0, taken: null };
 
 /**
- * Returns what was added to and taken from the collateral in other assets; null where an asset cannot be valued. Nothing but
- * deposits, withdrawals and liquidations changes these balances, and no history tells of the first two.
+ * Returns the amounts added to and removed from the collateral in other assets; null if an asset cannot be valued. Only deposits,
+ * withdrawals and liquidations change these balances, and no history contains the first two.
  *
  * @param unitUsdOf value of the smallest unit of an asset; undefined: not known
  */
@@ -158,7 +158,7 @@ function fundingShare({ ratePerHour = 0 }: Pricing): number {
   return Math.max(fundingSlack, Math.abs(ratePerHour) * fundingHours);
 }
 
-/** Size that was added says at what price; size that was taken off does not. */
+/** An entry price shows the price of added size, but not of removed size. */
 function estimate(
   old: Pick<PositionState, "baseLots" | "virtualQuoteLots">,
   now: Pick<PositionState, "baseLots" | "virtualQuoteLots">,

@@ -1,4 +1,4 @@
-/** Changes of which records leave nothing to explain: they are noted as paid in or out, and records that come later belong to them. */
+/** Changes without an unexplained rest. They are noted as paid in or out, and later records are applied to them. */
 
 import type { CashRecord } from "../records/cash-record.ts";
 import { less, lessLate } from "../records/explain-by-record.ts";
@@ -15,19 +15,19 @@ import { isExplained, isLikeSale, takenUsdOf } from "./unexplained-amount.ts";
 
 const maxUnlisted = 20;
 
-// Shared: of most wallets there is none.
+// Shared by the many wallets without such changes.
 const noChanges: readonly OpenChange[] = [];
 
 export class ExplainedChanges {
-  /** Those whose fills are still to come. */
+  /** Changes whose fills are still missing. */
   readonly rough = new RoughChanges();
   readonly flows = new ExplainedFlows();
   readonly spotFlows = new SpotFlows();
   readonly #payments: FundingPayments;
   readonly #loose: LooseRecords;
-  /** Changes of accounts that no state shows: a record that comes later belongs to one of them. */
+  /** Changes of accounts that no state shows: a later record belongs to one of them. */
   #unlisted = noChanges;
-  /** Changes up to the newest slot that has any, one an account. */
+  /** The changes of the newest slot that has any, one per account. */
   #ofSlot = noChanges;
 
   constructor(payments: FundingPayments, loose: LooseRecords) {
@@ -55,14 +55,14 @@ export class ExplainedChanges {
     this.rough.forget();
   }
 
-  /** Takes a change that is explained, with payments of funding where need be. @returns true if nothing is left of it */
+  /** Takes a change if it is explained, with funding payments if needed. @returns true if nothing remains of it */
   take(change: OpenChange, atMs: number): boolean {
     const explained = isExplained(change) ? change : lessFunding(change, this.#payments.all);
     if (explained === null) return false;
     const [open, late] = lessLate(explained);
     const takenUsd = takenUsdOf(open);
     if (takenUsd > 0) {
-      // As far as the cash goes it may have been sold just as well; before the fills of trades are read that is not known.
+      // The cash would also match a sale; this is decided after the fills of trades are read.
       if (isLikeSale(open) || Object.keys(open.traded).length > 0) return false;
       this.spotFlows.payOut(open);
     }
@@ -80,18 +80,18 @@ export class ExplainedChanges {
     return true;
   }
 
-  /** Takes a change that trades alone explain: nothing flowed. */
+  /** Takes a change that trades alone explain: there was no flow. */
   takeTrades(change: OpenChange, atMs: number): void {
     this.rough.add(change, atMs);
     this.#noteOfSlot(change);
   }
 
-  /** Applies a record to the explained changes of its slot, which it belongs to. */
+  /** Applies a record to the explained change of its slot. */
   takeRecord(record: CashRecord): void {
     this.#ofSlot = this.#ofSlot.map((one) => (isWithin(one, record) ? less(one, record) : one));
   }
 
-  /** Hands over the change of an account that no state shows, which a record belongs to; undefined: there is none. */
+  /** Returns and removes the change of an unlisted account that a record belongs to; undefined: none. */
   takeUnlisted(record: CashRecord): OpenChange | undefined {
     const unlisted = this.#unlisted.find((one) => isWithin(one, record));
     if (unlisted === undefined) return undefined;
@@ -99,7 +99,7 @@ export class ExplainedChanges {
     return reported(unlisted);
   }
 
-  /** Notes a change that is explained: the next state of its slot, and records that come later, belong to it as well. */
+  /** Notes an explained change: the next state of its slot, and later records, belong to it as well. */
   #noteOfSlot(open: OpenChange): void {
     const { account, toSlot } = open;
     const others = this.#ofSlot.filter(
@@ -110,7 +110,7 @@ export class ExplainedChanges {
   }
 }
 
-/** An explained change, all of whose flows were reported. */
+/** Marks all flows of an explained change as reported. */
 function reported(change: OpenChange): OpenChange {
   return { ...change, reportedUsd: change.flowUsd, reportedWithinUsd: change.withinUsd ?? 0 };
 }

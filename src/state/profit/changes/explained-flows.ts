@@ -1,21 +1,21 @@
-/** Changes of collateral that turned out to be paid in or out lately: an alert that one of them raised ends as explained. */
+/** Changes of collateral that were recently explained as flows: an alert raised by one of them ends as explained. */
 import { exactUsd } from "../records/record-order.ts";
 
 const maxExplained = 20;
-/** They are kept for so long, ms. */
+/** Time for which they are kept, ms. */
 const explainedForMs = 3_600_000;
 
-/** A change that turned out to be paid in (positive) or out. */
+/** A change that was explained as an amount paid in (positive) or out. */
 export interface ExplainedFlow {
   /** The times at which it was seen and explained, ms. */
   readonly sinceMs: number;
   readonly atMs: number;
   readonly usd: number;
-  /** The part that did not move between accounts of the wallet. Absent: all, in what an earlier version stored. */
+  /** The part that did not move between accounts of the wallet. Absent: all of it; earlier versions do not store it. */
   readonly paidUsd?: number;
 }
 
-// Shared: of most wallets there is none.
+// Shared by the many wallets without explained flows.
 const noExplained: readonly ExplainedFlow[] = [];
 
 export class ExplainedFlows {
@@ -36,11 +36,11 @@ export class ExplainedFlows {
   }
 
   /**
-   * The flow that raised an alert, with those explained after it, if the newest was explained from a time on; null: there is
-   * none. What moved between accounts is none; where nothing else flowed it is 0. Flows of both directions have no sum that tells
-   * anything: the newest stands for them.
+   * The flow that raised an alert, with those explained after it, if the newest was explained after a time; null: there is none.
+   * Transfers between accounts do not count; if nothing else flowed, the result is 0. A sum of flows of both directions is
+   * meaningless: the newest flow is returned instead.
    *
-   * @param raisedMs when the alert was raised
+   * @param raisedMs time at which the alert was raised
    */
   since(ms: number, raisedMs: number): ExplainedFlow | null {
     const newest = this.#all.at(-1);

@@ -1,4 +1,4 @@
-/** Open changes of collateral as history keeps them. */
+/** Open changes of collateral as stored in history. */
 
 import { z } from "zod";
 import { keptNumber } from "../../../domain/kept.ts";
@@ -55,7 +55,7 @@ const change: z.ZodType<OpenChange> = z
     toIndex: optional,
     atMs: number,
     untilMs: optional,
-    // An earlier version kept neither of these two.
+    // Earlier versions did not store these two.
     readMs: optional,
     waitedMs: optional,
     flowUsd: number,
@@ -85,26 +85,26 @@ const placed = z.object({ sinceMs: number, untilMs: number, atMs: number, usd: n
 export interface KeptChanges {
   readonly open: readonly OpenChange[];
   readonly ahead: readonly CashRecord[];
-  /** Absent: there are none. */
+  /** Absent: none. */
   readonly settled?: readonly OpenChange[];
-  /** Absent: there are none. */
+  /** Absent: none. */
   readonly explained?: readonly ExplainedFlow[];
-  /** Records of the slots of newest states that no change shows yet. Absent: there are none. */
+  /** Records in the slots of newest states that no change shows yet. Absent: none. */
   readonly loose?: readonly LooseRecord[];
-  /** Absent: there are none. */
+  /** Absent: none. */
   readonly looseTakeovers?: readonly CashRecord[];
-  /** Explained changes whose fills are still to come. Absent: there are none. */
+  /** Explained changes whose fills are still missing. Absent: none. */
   readonly rough?: readonly Rough[];
-  /** Absent: there are none. */
+  /** Absent: none. */
   readonly placed?: readonly PlacedFlow[];
-  /** The time at which a flow was read last that no open change shows, ms. Absent: none was. */
+  /** The time at which a flow was last read that no open change shows, ms. Absent: none was. */
   readonly unplacedMs?: number;
 }
 
-/** The same as a start finds it: an earlier version kept less. */
+/** The changes as read at a start: earlier versions stored fewer fields. */
 export type RestoredChanges = { readonly [K in keyof KeptChanges]?: KeptChanges[K] | undefined };
 
-/** The fields of `KeptChanges`. An earlier version stored profit without them. */
+/** The fields of `KeptChanges`. Earlier versions stored profit without them. */
 export const changesShape = {
   open: z.array(change).exactOptional(),
   ahead: z.array(record).exactOptional(),

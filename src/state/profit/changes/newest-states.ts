@@ -1,6 +1,6 @@
 /**
- * The newest states of a wallet's accounts, and the slots of the whole answers about them. An account that a whole answer about its PDA
- * index does not list is empty: one that came and went between two answers has records and no state.
+ * The newest states of a wallet's accounts, and the slots of the complete answers about them. An account that a complete answer
+ * about its PDA index does not list is empty: one that was opened and closed between two answers has records, but no state.
  */
 
 import { FewMap } from "../../../domain/few-map.ts";
@@ -11,27 +11,27 @@ import { type Balance, emptyBalance } from "./balance-change.ts";
 import type { OpenPlace } from "./open-change.ts";
 import { pdaIndexOf, Slots, withIndex } from "./slots.ts";
 
-/** So many states of one slot are kept of each account. */
+/** Maximum number of states of one slot that are kept of each account. */
 const maxStates = 20;
 
-/** The newest state of an account that was compared with the one before. */
+/** The newest state of an account that was compared with the previous one. */
 export interface SeenBalance {
   readonly slot: number;
-  /** The place within its slot up to which it tells of the ledger; undefined: not known. */
+  /** The position within its slot up to which it contains the ledger; undefined: not known. */
   readonly index?: number | undefined;
   readonly balance: Balance;
 }
 
-/** As `SeenBalance`, while the daemon runs. */
+/** As `SeenBalance`, for the present run. */
 interface Seen {
   slot: number;
   index?: number | undefined;
-  /** The newest known place among the states of this slot; undefined: none is known. */
+  /** The newest known position among the states of this slot; undefined: none is known. */
   knownIndex?: number | undefined;
   balance: Balance;
 }
 
-/** The place of an answer: of all up to it. `index`: within the slot; absent: not known. */
+/** The ledger position of an answer, which contains everything up to it. `index`: within the slot; absent: not known. */
 export interface StatePlace {
   readonly slot: number;
   readonly index?: number | undefined;
@@ -39,7 +39,7 @@ export interface StatePlace {
   readonly atMs: number;
 }
 
-/** The place of the state before another one. */
+/** The ledger position of the state before another one. */
 export type StateBefore = Pick<OpenPlace, "fromSlot" | "fromIndex">;
 
 const noIndices: readonly number[] = [];
@@ -47,7 +47,7 @@ const noIndices: readonly number[] = [];
 export class NewestStates {
   readonly #seen = new FewMap<string, Seen>();
   /**
-   * By PDA index, slots of the baseline or the first whole answer ever, of the first one since the start, and of the newest: an
+   * By PDA index, slots of the baseline or the first complete answer ever, of the first one since the start, and of the newest: an
    * account that is not listed is empty.
    */
   readonly #wholes = new FewMap<
@@ -60,12 +60,12 @@ export class NewestStates {
       index?: number | undefined;
     }
   >();
-  /** By account, the collateral of the newest states that are of one slot. */
+  /** The collaterals in the newest states of one slot, by account. */
   readonly #ofSlot = new FewMap<string, { readonly slot: number; readonly quoteLots: readonly bigint[] }>();
-  /** PDA indices of which a state from before a restart was taken. */
+  /** PDA indices with a state from before a restart. */
   restoredIndices: readonly number[] = noIndices;
 
-  /** Takes the state that an account had before a restart. */
+  /** Takes the state of an account from before a restart. */
   restore(account: string, state: SeenBalance): void {
     const { slot } = state;
     this.#seen.set(account, { ...state, knownIndex: state.index });
@@ -74,7 +74,7 @@ export class NewestStates {
       this.restoredIndices = withIndex(this.restoredIndices, pdaIndex);
     const known = this.#wholes.get(pdaIndex);
     if (known !== undefined && slot <= known.slot) return;
-    // A state whose place is known is of an answer that told of all.
+    // A state with a known position comes from a complete answer.
     this.#wholes.set(pdaIndex, {
       sinceSlot: known?.sinceSlot ?? slot,
       firstSlot: slot,
@@ -84,21 +84,21 @@ export class NewestStates {
     });
   }
 
-  /** Takes the slot of a whole answer from before a restart: what it did not list came later. */
+  /** Takes the slot of a complete answer from before a restart: accounts that it did not list were opened later. */
   restoreWhole(pdaIndex: number, slot: number): void {
     const known = this.#wholes.get(pdaIndex);
     if (known === undefined) this.#wholes.set(pdaIndex, { sinceSlot: slot, firstSlot: slot, slot });
     else known.sinceSlot = Math.min(known.sinceSlot, slot);
   }
 
-  /** Slot of the newest state of an account, which is empty where it is not listed; -1 before the first. */
+  /** Slot of the newest state of an account, or of the answer that did not list it; -1 before the first. */
   slotOf(account: string): number {
     const seen = this.#seen.get(account);
     if (seen !== undefined && seen.balance !== emptyBalance) return seen.slot;
     return Math.max(seen?.slot ?? -1, this.#wholes.get(pdaIndexOf(account))?.slot ?? -1);
   }
 
-  /** The place within the slot of the newest state of an account; undefined: not known. */
+  /** The position within the slot of the newest state of an account; undefined: not known. */
   indexOf(account: string): number | undefined {
     const seen = this.#seen.get(account);
     if (seen !== undefined && seen.balance !== emptyBalance) return seen.index;
@@ -111,7 +111,7 @@ export class NewestStates {
     return this.#seen.get(account);
   }
 
-  /** The collateral of an account in its newest state: one that was not listed had none; undefined: nothing is known of it. */
+  /** The collateral of an account in its newest state; an account that was not listed had none; undefined: not known. */
   before(account: string): Balance | undefined {
     const seen = this.#seen.get(account);
     if (seen !== undefined) return seen.balance;
@@ -138,7 +138,7 @@ export class NewestStates {
     return seen !== undefined && seen.balance !== emptyBalance;
   }
 
-  /** The slots in which an account that is not listed may have come and gone; null: it is listed, or nothing is known of it. */
+  /** The slots in which an unlisted account may have been opened and closed; null: it is listed, or not known. */
   unlistedSpan(account: string): Omit<OpenPlace, "account" | "atMs"> | null {
     const whole = this.#wholes.get(pdaIndexOf(account));
     if (whole === undefined || this.isListed(account)) return null;
@@ -147,7 +147,7 @@ export class NewestStates {
     return { fromSlot, fromIndex, toSlot: whole.slot, toIndex: whole.index };
   }
 
-  /** True if an account that is not listed was empty before this place. */
+  /** True if an unlisted account was empty before a ledger position. */
   wasEmptyBefore(place: Place): boolean {
     const { account, slot } = place;
     const seen = this.#seen.get(account);
@@ -158,7 +158,7 @@ export class NewestStates {
     return slot !== sinceSlot || isAfter(place, sinceIndex) === true;
   }
 
-  /** True if a record of the slot of the newest state of its account may have come after that state. */
+  /** True if a record in the slot of the newest state of its account may be later than that state. */
   mayFollow(record: Place): boolean {
     const { account, slot } = record;
     if (slot !== this.slotOf(account) || isAfter(record, this.indexOf(account)) !== undefined) return false;
@@ -166,7 +166,7 @@ export class NewestStates {
     return seen?.slot !== slot || isAfter(record, seen.knownIndex) !== false;
   }
 
-  /** True if one of several states of its slot has the collateral of after a flow. */
+  /** True if one of several states of its slot has the collateral from after a flow. */
   wasShown(record: CashRecord): boolean {
     if (record.kind !== "flow" || record.afterUsd === undefined) return false;
     const states = this.#ofSlot.get(record.account);
@@ -175,7 +175,7 @@ export class NewestStates {
     return states.quoteLots.some((lots) => Math.abs(usdFromQuoteLots(lots) - afterUsd) <= exactUsd);
   }
 
-  /** Takes the newest state of an account that is known, if it left its collateral as it was. @returns true if so */
+  /** Takes the newest state of a known account if the collateral is unchanged. @returns true if so */
   takeSame(account: string, place: StatePlace, balance: Balance): boolean {
     const seen = this.#seen.get(account);
     if (seen === undefined) return false;
@@ -189,7 +189,7 @@ export class NewestStates {
     return true;
   }
 
-  /** Takes the newest state of an account. @returns the place of the one before; null: none is known, as of a first answer */
+  /** Takes the newest state of an account. @returns the position of the previous one; null: none, as for a first answer */
   take(account: string, place: StatePlace, balance: Balance): StateBefore | null {
     const { slot, index } = place;
     const seen = this.#seen.get(account);
@@ -204,7 +204,7 @@ export class NewestStates {
     return since;
   }
 
-  /** Takes an answer that told of all accounts of a PDA index. @returns the place of the one before; null: it is the first */
+  /** Takes an answer that listed all accounts of a PDA index. @returns the position of the previous one; null: it is the first */
   takeWhole(pdaIndex: number, { slot, index }: StatePlace): StateBefore | null {
     const whole = this.#wholes.get(pdaIndex);
     if (whole === undefined) {

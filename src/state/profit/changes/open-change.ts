@@ -1,46 +1,46 @@
-/** One change of an account's collateral between two states, as far as it is not explained. */
+/** A change of an account's collateral between two states that is not, or not fully, explained. */
 
 import type { FillRecord } from "../records/cash-record.ts";
 import type { BalanceChange, TakenSpots } from "./balance-change.ts";
 
 export interface OpenChange extends BalanceChange {
   readonly account: string;
-  /** It happened after the first slot, and at the second at the latest. See `slotBefore` for the slot of its first state. */
+  /** It happened after the first slot and not after the second. See `slotBefore` for the slot of its first state. */
   readonly fromSlot: number;
   readonly toSlot: number;
-  /** The places within their slots up to which the states before and after it tell of the ledger. Absent: not known. */
+  /** The positions within their slots up to which its two states contain the ledger. Absent: not known. */
   readonly fromIndex?: number | undefined;
   readonly toIndex?: number | undefined;
   /** The time at which it was seen, ms. */
   readonly atMs: number;
-  /** The time at which its last state was seen, ms. Absent: it has one. */
+  /** The time at which its last state was seen, ms. Absent: it has one state only. */
   readonly untilMs?: number;
-  /** Time of the newest reading of the collateral history without it, ms; before the first, when it was seen. */
+  /** Time of the newest reading of the collateral history that did not explain it, ms; before the first, the time it was seen. */
   readonly readMs: number;
-  /** Time of such readings, ms. */
+  /** Total time of such readings, ms. */
   readonly waitedMs: number;
-  /** The part that the collateral history explains. */
+  /** The part that the collateral history explains, USD. */
   readonly flowUsd: number;
-  /** Collateral in other assets that was taken from the account: it was paid out, or sold. Absent: none was. */
+  /** Collateral in other assets that was removed from the account: withdrawn or sold. Absent: none. */
   readonly taken?: TakenSpots;
-  /** Both states are those of an account that is not there: nothing but records tells of it. */
+  /** Neither state lists the account: only records show the change. */
   readonly unlisted?: boolean;
-  /** The part of the flows that was reported as explained before more records came, USD. Absent: none. */
+  /** The part of the flows that was reported as explained before further records arrived, USD. Absent: none. */
   readonly reportedUsd?: number;
-  /** The parts of both that moved between accounts of the wallet, USD. Absent: none did. */
+  /** The parts of both that moved between accounts of the wallet, USD. Absent: none. */
   readonly withinUsd?: number;
   readonly reportedWithinUsd?: number;
-  /** Collateral of the state before, and of the flows of its slot that came after it, USD. Absent: not known. */
+  /** Collateral of the state before, including flows of its slot that are later than it, USD. Absent: not known. */
   readonly beforeUsd?: number;
-  /** The state before is of the slot of the state after it. */
+  /** Both states have the same slot. */
   readonly ofOneSlot?: boolean;
-  /** Fills left it open: it was part of the profit until then. */
+  /** Fills did not explain it, so it was opened again: it was part of the profit until then. */
   readonly reopened?: boolean;
-  /** Fills of its last slot of whose trades it shows nothing: they may have come after its last state. Absent: none. */
+  /** Fills of its last slot in markets without a trade in it: they may be later than its last state. Absent: none. */
   readonly late?: readonly FillRecord[];
-  /** A flow of other slots was taken for a part of it, by its amount alone. */
+  /** A flow of another slot was assigned to it by its amount alone. */
   readonly guessed?: boolean;
-  /** A state of its slot shows what no trade of it explains: money was moved beside trades whose estimates could hide it. */
+  /** A state of its slot shows a change that no trade explains: money was moved besides trades whose estimates could hide it. */
   readonly movedBeside?: boolean;
 }
 
@@ -49,7 +49,7 @@ export type OpenPlace = Pick<
   "account" | "fromSlot" | "toSlot" | "fromIndex" | "toIndex" | "ofOneSlot" | "atMs"
 >;
 
-/** Two changes of an account that end in one slot, as one: records do not tell which of them they belong to. */
+/** Merges two changes of an account that end in one slot, as records do not tell them apart. */
 export function joined(first: OpenChange, second: OpenChange): OpenChange {
   const traded: Record<string, OpenChange["traded"][string]> = { ...first.traded };
   let slackUsd = first.slackUsd + second.slackUsd;

@@ -1,11 +1,11 @@
 /**
- * Changes of the collateral of a wallet's accounts that nothing explains yet.
+ * Changes of the collateral of a wallet's accounts that are not explained yet.
  *
- * Each state of an account is compared with the one before (`StateComparison`). What its trades and its funding do not explain is an
- * open change until records of the histories explain it, which may be minutes late: a record of the collateral history as paid in or
- * out, fills and takeovers as profit or loss. States and records of an account are ordered by slot: a record of a later slot than the
- * newest state waits until a state shows it (`RecordsAhead`), and so does one of its very slot where that state has the collateral of
- * before it. An account that a whole answer about its PDA index does not list is empty (`NewestStates`).
+ * Each state of an account is compared with the previous one (`StateComparison`). The part that trades and funding do not explain
+ * is an open change until records of the histories explain it, which may arrive minutes later: a record of the collateral history
+ * as a flow, fills and takeovers as profit or loss. States and records of an account are ordered by slot: a record of a later slot
+ * than the newest state waits until a state shows it (`RecordsAhead`), and so does a record of the same slot if that state has the
+ * collateral from before it. An account that a complete answer about its PDA index does not list is empty (`NewestStates`).
  */
 
 import { type CashRecord, type FundingRecord, isFlow, type Place } from "../records/cash-record.ts";
@@ -26,9 +26,9 @@ import type { SpotFlow } from "./spot-flows.ts";
 import { StateComparison } from "./state-comparison.ts";
 import { isExplained, isSale } from "./unexplained-amount.ts";
 
-/** Time of readings of the collateral history for which an open change waits before it is profit or loss, ms. */
-const openPatienceMs = 300_000;
-/** From one reading to the next at most this counts, ms: longer, the history was not read in between. */
+/** Time of readings of the collateral history after which an open change counts as profit or loss, ms. */
+const maxOpenMs = 300_000;
+/** Maximum time that counts between two readings, ms: in a longer one the history was not read. */
 const readingMs = 30_000;
 
 export class OpenChanges {
@@ -50,12 +50,12 @@ export class OpenChanges {
     return this.#list.all;
   }
 
-  /** The range of all open changes together. */
+  /** The range of the sum of all open changes. */
   get range(): OpenRange {
     return this.#list.range;
   }
 
-  /** As of `OpenList.rangeAfter`. */
+  /** See `OpenList.rangeAfter`. */
   rangeAfter(ms: number): OpenRange {
     return this.#list.rangeAfter(ms);
   }
@@ -81,12 +81,12 @@ export class OpenChanges {
     this.#list.set(kept.open ?? []);
   }
 
-  /** True if a flow of the slot of a state came after it: no state shows it yet, or the next one did. */
+  /** True if a flow in the slot of a state is later than the state: no state shows it yet, or the next one did. */
   isAfterState(record: CashRecord): boolean {
     return this.ahead.isAhead(record) || this.#list.all.some((one) => isFlowBefore(one, record));
   }
 
-  /** As of `OpenList.isOpenAt`. */
+  /** See `OpenList.isOpenAt`. */
   isOpenAt(place: Place): boolean {
     return this.#list.isOpenAt(place);
   }
@@ -98,21 +98,20 @@ export class OpenChanges {
     );
   }
 
-  /** Hands over collateral in other assets that turned out to be paid out, or in without a state that shows it. */
+  /** Returns and removes the flows of collateral in other assets: paid out, or paid in without a state that shows it. */
   takeSpotFlows(): readonly SpotFlow[] {
     return this.explained.spotFlows.take();
   }
 
-  /** Takes the newest state of an account if it left its collateral as it was and no record waits for it. @returns true if so */
+  /** Takes the newest state of an account if its collateral is unchanged and no record waits for it. @returns true if so */
   takeSame(account: string, place: StatePlace, balance: Balance): boolean {
     return this.ahead.all.length === 0 && this.states.takeSame(account, place, balance);
   }
 
   /**
-   * Takes the newest state of an account. With the first answer about its PDA index one that is not known belongs to the
-   * beginning.
-   * @param taken collateral in other assets that it has no longer
-   * @returns true if open changes, or what waits, are others now
+   * Takes the newest state of an account. In the first answer about its PDA index, an unknown account is part of the baseline.
+   * @param taken collateral in other assets that it no longer has
+   * @returns true if open changes or waiting records changed
    */
   takeState(
     account: string,
@@ -136,7 +135,7 @@ export class OpenChanges {
     return opened || waited.length > 0 || !this.explained.spotFlows.isEmpty;
   }
 
-  /** Takes that an account is no longer there. `taken` and what it returns are as of `takeState`. */
+  /** Takes that an account no longer exists. `taken` and the result are as for `takeState`. */
   takeGone(
     account: string,
     at: StatePlace,
@@ -149,9 +148,9 @@ export class OpenChanges {
   }
 
   /**
-   * All accounts of a PDA index were told of, and their states were taken: what waits for others was in accounts that came
-   * and went before.
-   * @returns as of `takeState`
+   * Called after all accounts of a complete answer were taken: records that wait for other accounts belong to accounts that were
+   * opened and closed before.
+   * @returns as for `takeState`
    */
   takeWhole(pdaIndex: number, place: StatePlace): boolean {
     const { slot, index, atMs } = place;
@@ -165,7 +164,7 @@ export class OpenChanges {
     return gone.size > 0;
   }
 
-  /** @returns true if open changes, or what waits, are others now */
+  /** @returns true if open changes or waiting records changed */
   takeRecord(record: CashRecord, atMs: number): boolean {
     if (this.ahead.isAhead(record)) {
       this.ahead.wait(record);
@@ -189,8 +188,8 @@ export class OpenChanges {
   }
 
   /**
-   * All records of a reading were taken: loose ones explain open changes, and what fills do not explain of changes that estimates
-   * explained is open. @returns the latter
+   * Called after all records of a reading were taken: loose records explain open changes, and changes that were explained by
+   * estimates are opened again for the part that fills do not explain. @returns the latter
    */
   settle(atMs: number): readonly OpenChange[] {
     for (const [open, left] of this.#loose.explain()) this.#replace(open, left, atMs);
@@ -199,12 +198,12 @@ export class OpenChanges {
     return left;
   }
 
-  /** Takes payments of the funding history that were read before. */
+  /** Takes payments of the funding history from an earlier run. */
   rememberPayments(payments: readonly FundingRecord[], atMs: number): void {
     this.#payments.add(payments, atMs);
   }
 
-  /** Takes payments of the funding history that were read together. @returns true if they explain an open change */
+  /** Takes payments of the funding history from one reading. @returns true if they explain an open change */
   takePayments(payments: readonly FundingRecord[], atMs: number): boolean {
     this.#payments.add(payments, atMs);
     const { length } = this.#list.all;
@@ -213,14 +212,14 @@ export class OpenChanges {
     return this.#list.all.length < length;
   }
 
-  /** As of `OpenList.directionOf`. */
+  /** See `OpenList.directionOf`. */
   directionOf(place: Place, sizeUsd: number, afterUsd: number | undefined): number | null {
     return this.#list.directionOf(place, sizeUsd, afterUsd);
   }
 
   /**
-   * True if this is the first flow of an account that came and went between two answers: it had nothing that it could give.
-   * Had an answer shown the account, it would have a change there that is open, as this flow is not known yet.
+   * True if this is the first flow of an account that was opened and closed between two answers: it can only be paid in. If an
+   * answer had shown the account, it would have an open change, as this flow is not known yet.
    */
   isFirstFlow(place: Place): boolean {
     if (!this.states.wasEmptyBefore(place) || this.ahead.hasFlowUntil(place)) return false;
@@ -229,14 +228,14 @@ export class OpenChanges {
     );
   }
 
-  /** Lets go of all open changes. */
+  /** Removes all open changes. */
   forget(): void {
     this.explained.forget();
     this.#loose.forget();
     this.#list.set([]);
   }
 
-  /** The collateral history was read: what it has not explained for long is profit or loss. @returns true if there was any */
+  /** Called when the collateral history was read: changes that it did not explain for long are profit or loss. @returns true if any */
   expire(atMs: number): boolean {
     const { length } = this.#list.all;
     const waiting = this.#list.all.map((one) => ({
@@ -245,21 +244,21 @@ export class OpenChanges {
       waitedMs: one.waitedMs + Math.min(atMs - one.readMs, readingMs),
     }));
     for (const one of waiting)
-      if (one.waitedMs >= openPatienceMs && !isSale(one)) this.explained.spotFlows.payOut(one);
-    this.#list.set(waiting.filter(({ waitedMs }) => waitedMs < openPatienceMs));
+      if (one.waitedMs >= maxOpenMs && !isSale(one)) this.explained.spotFlows.payOut(one);
+    this.#list.set(waiting.filter(({ waitedMs }) => waitedMs < maxOpenMs));
     return this.#list.all.length < length;
   }
 
   /**
-   * Takes a stated takeover of the slot of a newest state, or of the state before an open change, that no change of this slot shows,
-   * or of an open change that shows it once a fill is known by which the position was opened.
+   * Takes a takeover in the slot of a newest state, or of the state before an open change, that no change of this slot shows, or of
+   * an open change that shows it only after the fill that opened the position is known.
    * @returns true if it is one
    */
   #takeTakeover(record: CashRecord, atMs: number): boolean {
     if (record.kind !== "takeover" || record.handed === undefined) return false;
     const open = this.#list.all;
     const isShownIn = (one: OpenChange): boolean => isWithin(one, record) && isHandedIn(one, record);
-    // Without its side it is no more than like an explained change, which may be the opening.
+    // Without a side it only resembles an explained change, which may be the opening.
     const isSided = record.handed.side !== undefined;
     if (open.some(isShownIn) || (isSided && this.explained.ofSlot.some(isShownIn))) return false;
     const found = open.find((one) => isOfSlotBefore(one, record) && isHandedIn(one, record));
@@ -267,7 +266,7 @@ export class OpenChanges {
       this.#replace(found, less(found, record), atMs);
       return true;
     }
-    // The account may have held none of it: a fill of the same slot may have opened the position.
+    // The account may have had no such position before: a fill of the same slot may have opened it.
     const isOpen = (one: OpenChange): boolean => isWithin(one, record) || isOfSlotBefore(one, record);
     const isSeen =
       this.states.mayFollow(record) || this.explained.ofSlot.some((one) => isWithin(one, record));
@@ -277,8 +276,8 @@ export class OpenChanges {
   }
 
   /**
-   * Takes a sale of collateral of the slot of a newest state that no change shows: the next state of that slot may, or an open change
-   * did whose state before is of that slot. @returns true if it is one
+   * Takes a sale of collateral in the slot of a newest state that no change shows: the next state of that slot may show it, or an
+   * open change whose earlier state has that slot did. @returns true if it is one
    */
   #takeSale(record: CashRecord, atMs: number): boolean {
     const open = this.#list.all;
@@ -293,7 +292,7 @@ export class OpenChanges {
     return true;
   }
 
-  /** Takes a record of an account that came and went between two answers that were taken before. @returns true if it is one */
+  /** Takes a record of an account that was opened and closed between two answers already taken. @returns true if it is one */
   #takeUnlisted(record: CashRecord, atMs: number): boolean {
     const { account, slot } = record;
     const span = this.states.unlistedSpan(account);
@@ -305,7 +304,7 @@ export class OpenChanges {
     return true;
   }
 
-  /** @param left what is left of an open change: none of it stays open where that is explained */
+  /** @param left the rest of an open change: it is removed if the rest is explained */
   #replace(open: OpenChange, left: OpenChange, atMs: number): void {
     this.#list.replace(open, this.explained.take(left, atMs) ? null : left);
   }

@@ -1,23 +1,23 @@
-/** The range of flows that open changes may be together. Pure. */
+/** The range of the flows that open changes may be in sum. Pure. */
 import type { OpenChange } from "./open-change.ts";
 import { centUsd, slackOf, takenUsdOf, unexplainedUsd } from "./unexplained-amount.ts";
 
-/** The sides of a transfer are the same to this share of it, however rough the estimates are that stand in them. */
+/** Maximum difference between the sides of a transfer, a share of it, whatever the error of the estimates. */
 const transferSlack = 0.1;
-/** Rough estimates tell a transfer only of a time as short as this, in slots: in a longer one there may be flows of any kind. */
+/** Maximum duration in slots for which rough estimates can show a transfer: a longer one may contain flows of any kind. */
 const roughSlots = 50;
 
-/** The amounts between which the flows lie that open changes are, USD; both 0: nothing is open. */
+/** The range of the flows that open changes may be, USD; both 0: nothing is open. */
 export interface OpenRange {
-  /** At most so much came in; not negative. */
+  /** Maximum amount paid in; not negative. */
   readonly inUsd: number;
-  /** At most so much went out; not positive. */
+  /** Maximum amount paid out; not positive. */
   readonly outUsd: number;
 }
 
 export const nothingOpen: OpenRange = { inUsd: 0, outUsd: 0 };
 
-/** The sides of transfers come to nothing: those first that come nearest to it. */
+/** Sides of transfers cancel each other out: those with the smallest sum are matched first. */
 export function rangeOf(changes: readonly OpenChange[]): OpenRange {
   if (changes.length === 0) return nothingOpen;
   if (isTransfer(changes)) return nothingOpen;
@@ -44,14 +44,14 @@ export function rangeOf(changes: readonly OpenChange[]): OpenRange {
   return { inUsd, outUsd };
 }
 
-/** True if these changes can be the sides of transfers between accounts: they are of one time, and come to nothing together. */
+/** True if these changes can be the sides of transfers between accounts: they have one time, and their sum is about 0. */
 function isTransfer(changes: readonly OpenChange[]): boolean {
   let usd = 0;
   let slackUsd = 0;
   let movedUsd = 0;
   let fromSlot = Number.NEGATIVE_INFINITY;
   let toSlot = Number.POSITIVE_INFINITY;
-  let mostSlots = 0;
+  let maxSlots = 0;
   for (const one of changes) {
     if (takenUsdOf(one) > 0) return false;
     const own = unexplainedUsd(one);
@@ -60,11 +60,11 @@ function isTransfer(changes: readonly OpenChange[]): boolean {
     slackUsd += slackOf(one);
     fromSlot = Math.max(fromSlot, one.fromSlot);
     toSlot = Math.min(toSlot, one.toSlot);
-    mostSlots = Math.max(mostSlots, one.toSlot - one.fromSlot);
+    maxSlots = Math.max(maxSlots, one.toSlot - one.fromSlot);
   }
   if (fromSlot >= toSlot) return false;
-  // A trade is estimated at the mark of now, which may be far from that of its time where nothing was read for long.
-  const roughUsd = mostSlots > roughSlots ? 0 : movedUsd * transferSlack;
+  // A trade is estimated at the present mark, which may be far from that of its time if nothing was read for long.
+  const roughUsd = maxSlots > roughSlots ? 0 : movedUsd * transferSlack;
   return Math.abs(usd) <= Math.min(slackUsd, centUsd + roughUsd);
 }
 

@@ -1,4 +1,4 @@
-/** Flows that open changes showed: of each it is known when states may have shown it. */
+/** Flows that open changes showed, each with the time of the states that may have shown it first. */
 
 import type { CashRecord } from "../records/cash-record.ts";
 import type { OpenChange } from "./open-change.ts";
@@ -10,18 +10,18 @@ export interface PlacedFlow {
   /** The times of the first and the last state that may be the one that shows it, ms. */
   readonly sinceMs: number;
   readonly untilMs: number;
-  /** The time from which it counts, ms. */
+  /** The time since which it counts, ms. */
   readonly atMs: number;
   readonly usd: number;
 }
 
-// Shared: of most wallets there is none.
+// Shared by the many wallets without such flows.
 const noPlaced: readonly PlacedFlow[] = [];
 
 export class PlacedFlows {
-  /** By the time from which they count, newest last. */
+  /** By the time since which they count, newest last. */
   #all = noPlaced;
-  /** The time at which a flow was read last that no open change shows, ms. */
+  /** The time at which a flow was last read that no open change shows, ms. */
   #unplacedMs = Number.NEGATIVE_INFINITY;
 
   get kept(): { readonly placed?: readonly PlacedFlow[]; readonly unplacedMs?: number } {
@@ -36,13 +36,13 @@ export class PlacedFlows {
     this.#unplacedMs = unplacedMs;
   }
 
-  /** The flows that count since after a time, ms; null: there are others, of which it is not known when states showed them. */
+  /** The flows that count after a time, ms; null: there are others, and the states that showed them are not known. */
   after(ms: number): readonly PlacedFlow[] | null {
     if (this.#unplacedMs > ms || (this.#all.length === maxPlaced && this.#all[0]!.atMs > ms)) return null;
     return this.#all.filter(({ atMs }) => atMs > ms);
   }
 
-  /** Takes a flow that an open change shows: of an account that no state shows it is not known when. */
+  /** Takes a flow that an open change shows. For an unlisted account the time is not known. */
   take({ atMs: sinceMs, untilMs = sinceMs, unlisted }: OpenChange, record: CashRecord, atMs: number): void {
     if (record.kind !== "flow") return;
     if (unlisted) this.#unplacedMs = atMs;

@@ -1,6 +1,6 @@
 /**
- * Changes of collateral that estimates of trades explained: as much as the estimates may be wrong by may have been paid in or out
- * beside them. The fills of the trades tell. Pure.
+ * Changes of collateral that were explained by estimated trades. Flows up to the possible error of the estimates may be hidden in
+ * them, until the fills of the trades are known. Pure.
  */
 import type { CashRecord, FillRecord, LooseRecord, Place } from "../records/cash-record.ts";
 import { isHandedIn, less } from "../records/explain-by-record.ts";
@@ -9,40 +9,40 @@ import { contains, isFlowBefore, isOfSlotAfter, isOfSlotBefore, isWithin } from 
 import type { OpenChange } from "./open-change.ts";
 import { isExplained, roughnessOf, unexplainedUsd } from "./unexplained-amount.ts";
 
-/** A fill comes so long after the state that shows it at the latest, ms. */
+/** Maximum delay of a fill after the state that shows it, ms. */
 const keptMs = 180_000;
 const maxChanges = 50;
 
 export interface Rough {
   /** Less the flows and takeovers that were read since. */
   readonly change: OpenChange;
-  /** The fills that were read since, of its slots and of that of the state before it, and flows of the latter. */
+  /** The fills that were read since, in its slots and in that of the state before it, and flows in the latter. */
   readonly read: readonly LooseRecord[];
-  /** So much may be hidden in it, USD. */
+  /** The amount that may be hidden in it, USD. */
   readonly usd: number;
-  /** The time from which it is held, ms; before that, at which it was explained. */
+  /** The time since which profit is held back because of it, ms; before that, the time at which it was explained. */
   readonly atMs: number;
-  /** It is held. */
+  /** True if profit is held back because of it. */
   readonly held: boolean;
 }
 
-/** A change is no longer as rough as it was. */
+/** A change whose possible error became smaller. */
 export interface Proof {
-  /** The time from which it is held, ms. */
+  /** The time since which profit is held back because of it, ms. */
   readonly atMs: number;
-  /** So much could be hidden in it, and still can, USD. */
+  /** The amounts that could be hidden in it before and after, USD. */
   readonly fromUsd: number;
   readonly toUsd: number;
 }
 
-/** Up to so much hidden in changes of one time does not matter, USD. */
+/** Amounts up to which flows hidden in changes of one time are ignored, USD. */
 export interface HiddenLimits {
   readonly roughUsd: number;
-  /** The same where the fills of all are known. */
+  /** The limit if the fills of all are known. */
   readonly knownUsd: number;
 }
 
-// Shared: of most wallets there is none.
+// Shared by the many wallets without such changes.
 const none: readonly Rough[] = [];
 const noProofs: readonly Proof[] = [];
 const noRecords: readonly LooseRecord[] = [];
@@ -52,7 +52,7 @@ export class RoughChanges {
   #changes = none;
   #proofs = noProofs;
 
-  /** Takes a change that is explained. The newest of an account and a slot stands for those before it. */
+  /** Takes an explained change. It replaces an earlier one of the same account and slot. */
   add(change: OpenChange, atMs: number): void {
     const usd = roughnessOf(change);
     if (usd === 0 && this.#changes.length === 0) return;
@@ -64,9 +64,10 @@ export class RoughChanges {
   }
 
   /**
-   * Hands over how much may be hidden in the changes since the last time, USD. They are held from now on, unless that does not matter.
-   * @param limits what is within them is 0
-   * @param atMs the time from which they are held: proofs state it
+   * Returns the amount that may be hidden in the changes since the last call, USD. Profit is held back from now on, unless it is
+   * ignored.
+   * @param limits amounts within them are returned as 0
+   * @param atMs the time since which profit is held back; proofs contain it
    */
   takeHidden({ roughUsd, knownUsd }: HiddenLimits, atMs: number): number {
     const fresh = this.#changes.filter(({ held }) => !held);
@@ -95,7 +96,7 @@ export class RoughChanges {
     if (this.#changes.length === 0) return;
     let isTaken = false;
     this.#changes = this.#changes.map((one) => {
-      // A fill of the slot between two changes may be of either.
+      // A fill in the slot between two changes may belong to either.
       const isLooked = (!isTaken || record.kind === "fill") && nowMs - one.atMs <= keptMs;
       if (!isLooked || !isRecordOf(one.change, record)) return one;
       isTaken = true;
@@ -103,7 +104,7 @@ export class RoughChanges {
     });
   }
 
-  /** Something flowed of which nobody knows the direction: fills prove nothing of a change that may contain it. */
+  /** Takes a flow whose direction is not known: fills prove nothing about a change that may contain it. */
   takeUnknown(place: Place): void {
     if (this.#changes.length === 0) return;
     this.#changes = this.#changes.map((one) =>
@@ -113,7 +114,7 @@ export class RoughChanges {
     );
   }
 
-  /** All records of a reading were taken. @returns what is left of changes all of whose trades are known by now */
+  /** Called after all records of a reading were taken. @returns the rests of changes all of whose trades are known by now */
   settle(): readonly OpenChange[] {
     if (this.#changes.length === 0) return noChanges;
     const left: OpenChange[] = [];
@@ -133,7 +134,7 @@ export class RoughChanges {
     this.#changes = changes.length > 0 ? changes : none;
   }
 
-  /** Those that are kept over a restart: nobody waits for the fills of others. */
+  /** The changes that are stored over a restart: nothing waits for the fills of the others. */
   get kept(): readonly Rough[] {
     return this.#changes.filter(({ held }) => held);
   }
@@ -158,7 +159,7 @@ function isWhole({ traded }: OpenChange): boolean {
 }
 
 function isRecordOf(change: OpenChange, record: CashRecord): boolean {
-  // Nobody knows what belongs to it, so fills prove nothing.
+  // Its records are not known for certain, so fills prove nothing.
   if (change.guessed) return false;
   const isOfSlots = isWithin(change, record);
   if (record.kind === "fill" && isUnshown(change, record))
@@ -167,7 +168,7 @@ function isRecordOf(change: OpenChange, record: CashRecord): boolean {
   return isOfSlots && isHandedIn(change, record);
 }
 
-/** True if a change shows no trade of a fill's market: the fill is of a position that came and went between its states. */
+/** True if a change shows no trade in a fill's market: the position was opened and closed between its states. */
 function isUnshown({ traded }: OpenChange, { symbol }: FillRecord): boolean {
   return traded[symbol] === undefined;
 }
@@ -181,8 +182,8 @@ function withRecord(rough: Rough, record: CashRecord): Rough {
 }
 
 /**
- * A change less its fills, once they are all of its trades; null: they are not. Records of the slots of its two states may have come before
- * the first one, or after the second: those are its own that leave the least to explain.
+ * Subtracts the fills of a change if they are all of its trades; null: they are not. Records in the slots of its two states may be
+ * earlier than the first one or later than the second: those with the smallest rest are taken as its own.
  */
 function leftOf({ change, read }: Rough): OpenChange | null {
   const isEdge = (one: LooseRecord): boolean => !isWithin(change, one) || isOfSlotAfter(change, one);
@@ -190,7 +191,7 @@ function leftOf({ change, read }: Rough): OpenChange | null {
   let best: OpenChange | null = null;
   for (const some of subsetsOf(read.filter(isEdge).slice(-maxTried))) {
     const left = some.reduce(less, inside);
-    // Fills of a position that came and went may be of a later page: the change keeps that position open until then.
+    // Further fills of a position that was opened and closed may be on a later page: the change stays open until then.
     if (Object.values(left.traded).some(({ unshown }) => !unshown)) continue;
     if (best === null || Math.abs(unexplainedUsd(left)) < Math.abs(unexplainedUsd(best))) best = left;
   }

@@ -1,6 +1,6 @@
 /**
- * Slots up to which the states of a wallet's accounts contain what happened: by account name and, for accounts without a slot
- * of their own, by PDA index.
+ * Slots up to which the states of a wallet's accounts contain the ledger: by account name and, for accounts without a slot of
+ * their own, by PDA index.
  */
 
 import { z } from "zod";
@@ -13,7 +13,7 @@ export class Slots extends FewMap<string, number> {
     for (const [name, slot] of slots) this.set(name, slot);
   }
 
-  /** The slot of an account's state; -1: there is none. */
+  /** The slot of an account's state; -1: none. */
   of(account: string): number {
     return this.get(account) ?? this.get(String(pdaIndexOf(account))) ?? -1;
   }

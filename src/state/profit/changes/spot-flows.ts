@@ -1,4 +1,4 @@
-/** Collateral in other assets that turned out to be paid out, or in without a state that shows it. */
+/** Flows of collateral in other assets: paid out, or paid in without a state that shows it. */
 
 import type { CashRecord } from "../records/cash-record.ts";
 import type { OpenChange } from "./open-change.ts";
@@ -10,7 +10,7 @@ export interface SpotFlow {
   readonly slot: number;
   readonly atMs: number;
   readonly usd: number;
-  /** It came after a state of its slot, which does not show it. Absent: after a state of an earlier one. */
+  /** It is later than a state of its slot, which does not show it. Absent: it is later than a state of an earlier slot. */
   readonly after?: true;
 }
 
@@ -23,21 +23,21 @@ export class SpotFlows {
     return this.#flows.length === 0;
   }
 
-  /** Hands them over. */
+  /** Returns and removes the flows. */
   take(): readonly SpotFlow[] {
     const flows = this.#flows;
     this.#flows = noFlows;
     return flows;
   }
 
-  /** Notes that what was taken in a change was paid out. */
+  /** Notes that the collateral removed in a change was withdrawn. */
   payOut(open: OpenChange): void {
     const { account, toSlot: slot, atMs, ofOneSlot } = open;
     const usd = -takenUsdOf(open);
     if (usd !== 0) this.#add({ account, slot, atMs, usd }, ofOneSlot);
   }
 
-  /** More of an asset was sold than the states of a change show as taken: the rest was paid in between them, for about as much. */
+  /** Notes a deposit if more of an asset was sold than the states of a change show as removed; its value is that of the sale. */
   payInUnseen(
     { taken, ofOneSlot }: OpenChange,
     record: CashRecord & { readonly kind: "sale" },

@@ -1,4 +1,4 @@
-/** Compares a state of an account with the one before: what its trades, its funding and the records read do not explain is open. */
+/** Compares a state of an account with the previous one: the part that trades, funding and records do not explain is open. */
 
 import { usdFromQuoteLots } from "../../../margin/units.ts";
 import { type CashRecord, isFlow } from "../records/cash-record.ts";
@@ -34,7 +34,7 @@ export class StateComparison {
 
   /**
    * @param waited records that waited for the second state
-   * @param taken collateral in other assets that the second state has no longer
+   * @param taken collateral in other assets that the second state no longer has
    * @returns true if it stays open
    */
   compare(
@@ -49,7 +49,7 @@ export class StateComparison {
     const { account, fromSlot, toSlot } = at;
     const own: OpenChange = {
       ...at,
-      // A slot may have several states: what happened after the first of them has records of the same slot.
+      // A slot may have several states: records after the first of them have the same slot.
       fromSlot: Math.min(fromSlot, toSlot - 1),
       ...{ ...change, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
       ...(taken === null ? {} : { taken }),
@@ -58,7 +58,7 @@ export class StateComparison {
     };
     const isOfSlot = (one: OpenChange): boolean =>
       one.account === account && one.toSlot === toSlot && one.taken === undefined && !one.unlisted;
-    // Records tell of which of two states they are where the place of the first one is known.
+    // If the position of the first state is known, records can be assigned to one of two states of a slot.
     const isSame = fromSlot === toSlot && taken === null && at.fromIndex === undefined;
     const other = isSame ? this.#open.all.findLast(isOfSlot) : undefined;
     const former = other ?? (isSame ? this.#explained.ofSlot.findLast(isOfSlot) : undefined);
@@ -69,7 +69,7 @@ export class StateComparison {
     );
     const open = this.#loose.less(whole, fromSlot);
     if (other !== undefined) this.#open.set(this.#open.all.filter((one) => one !== other));
-    // A deposit may have been paid out again before the state was seen.
+    // A deposit may have been withdrawn again before the state was read.
     if (taken === null && isExplained(open) && !waited.some(isFlow)) {
       const left = this.#lessAll(open, waited);
       if (!isExplained(left)) return this.add(left, noRecords) || other !== undefined;
@@ -79,13 +79,13 @@ export class StateComparison {
     return this.add(open, waited) || other !== undefined;
   }
 
-  /** Nothing is left of what the records of an account say that came and went between two answers. */
+  /** Takes the unexplained rest of the records of an account that was opened and closed between two answers. */
   compareUnlisted(at: OpenPlace, waited: readonly CashRecord[]): void {
     const nothing = { cashUsd: 0, traded: {}, slackUsd: 0, flowUsd: 0 };
     this.add({ ...at, ...nothing, readMs: at.atMs, waitedMs: 0, unlisted: true }, waited);
   }
 
-  /** Adds a change less what records explain. @returns true if it stays open */
+  /** Adds a change less the part that records explain. @returns true if it stays open */
   add(change: OpenChange, records: readonly CashRecord[]): boolean {
     let open = this.#lessAll(change, records);
     if (!isExplained(open)) open = this.#loose.less(open, slotBefore(open));
@@ -94,7 +94,7 @@ export class StateComparison {
     return true;
   }
 
-  /** Applies records, and keeps the stated takeovers among them that the change does not show. */
+  /** Applies records, and keeps takeovers among them that the change does not show. */
   #lessAll(change: OpenChange, records: readonly CashRecord[]): OpenChange {
     let open = change;
     for (const record of records) {
@@ -102,7 +102,7 @@ export class StateComparison {
       this.#placed.take(change, record, change.untilMs ?? change.atMs);
       open = less(open, record);
     }
-    // A position may have been opened by a fill that is known with its takeover, or later.
+    // A fill that opened the position may be known together with its takeover, or later.
     for (const record of records) {
       if (record.kind !== "takeover") continue;
       if (record.handed !== undefined && !isHandedIn(open, record)) this.#loose.addTakeover(record);

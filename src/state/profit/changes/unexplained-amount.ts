@@ -1,7 +1,7 @@
-/** The amount of a change that is not explained, and how far the estimates in it may be wrong. Pure. */
+/** The unexplained amount of a change, and the possible error of the estimates in it. Pure. */
 import type { OpenChange } from "./open-change.ts";
 
-/** Collateral in another asset is sold at a discount when it is liquidated: up to this share of its value. */
+/** Maximum discount at which collateral in another asset is sold in a liquidation, a share of its value. */
 const saleSlack = 0.2;
 export const centUsd = 0.01;
 
@@ -11,16 +11,16 @@ export function takenUsdOf({ taken }: OpenChange): number {
   return usd;
 }
 
-/** True if a sale of the collateral that was taken is about what came in. */
+/** True if a sale of the removed collateral would bring about the amount that was received. */
 export function isLikeSale(open: OpenChange): boolean {
-  // Fills leave nothing, as far as that can be: funding that is known roughly does not make up for a sale to the cent.
+  // Fills leave no rest as far as is possible: roughly known funding does not match a sale to the cent.
   const isExact = Object.keys(open.traded).length === 0 && Math.abs(unexplainedUsd(open)) <= centUsd;
   if (isExact) return false;
   const takenUsd = takenUsdOf(open);
   return Math.abs(unexplainedUsd(open) - takenUsd) <= slackOf(open) + takenUsd * saleSlack;
 }
 
-/** True if collateral that was taken was more likely sold than paid out, by the cash alone. */
+/** True if removed collateral was probably sold, not withdrawn, judging by the cash alone. */
 export function isSale(open: OpenChange): boolean {
   const usd = unexplainedUsd(open);
   return isLikeSale(open) && Math.abs(usd - takenUsdOf(open)) < Math.abs(usd);
@@ -37,7 +37,7 @@ export function slackOf(open: OpenChange): number {
   return centUsd + roughnessOf(open);
 }
 
-/** The amount by which the estimates of trades and funding in it may be wrong, USD. */
+/** The possible error of its estimates of trades and funding, USD. */
 export function roughnessOf({ traded, slackUsd }: OpenChange): number {
   let usd = slackUsd;
   for (const { units, price, slack } of Object.values(traded)) usd += Math.abs(units) * price * slack;
@@ -45,11 +45,11 @@ export function roughnessOf({ traded, slackUsd }: OpenChange): number {
 }
 
 export function isExplained(open: OpenChange): boolean {
-  // Each trade is its own estimate: those that opened and closed a position explain nothing one by one.
+  // Each trade is its own estimate, so those that opened and closed a position explain nothing individually.
   if (open.unlisted && Object.keys(open.traded).length > 0) return false;
-  // Nor do they without what was paid in for them.
+  // They also explain nothing without the money that was paid in for them.
   if (open.unlisted && open.flowUsd === 0 && open.cashUsd !== 0) return false;
-  // Money that came and went again leaves nothing; else the estimates of trades do not explain money moved beside them.
+  // Money that was paid in and out again leaves no rest; otherwise estimates of trades do not explain money moved besides them.
   const isMoved = open.movedBeside === true && Object.keys(open.traded).length > 0;
   return Math.abs(unexplainedUsd(open)) <= (isMoved ? centUsd : slackOf(open));
 }

@@ -1,29 +1,29 @@
-/** Records of the histories that moved the cash of accounts. */
+/** Records of the histories that changed the cash of accounts. */
 
 export interface Place {
   /** Name of the account. */
   readonly account: string;
   readonly slot: number;
-  /** The place of its transaction within the slot. Absent: not known. */
+  /** The position of its transaction within the slot. Absent: not known. */
   readonly index?: number;
 }
 
-/** A position that was handed over at its entry value. Units and value are positive. */
+/** A position that was transferred at its entry value. Units and value are positive. */
 export interface Handed {
-  /** Null: the record does not say. */
+  /** Null: not in the record. */
   readonly market: { readonly symbol: string; readonly units: number } | null;
-  /** The side of the position; absent: the record does not say. */
+  /** The side of the position. Absent: not in the record. */
   readonly side?: "long" | "short";
   readonly entryUsd: number;
   /** The change of the account's collateral. */
   readonly changeUsd: number;
 }
 
-/** A record of a history that moved an account's cash. Amounts are USD, positive: received. */
+/** A record of a history that changed an account's cash. Amounts are USD, positive: received. */
 export type CashRecord = Place &
   /**
-   * `afterUsd`: the account's collateral after it. Absent: the record does not say. `unshown`, `shown`: the state of its slot that was read
-   * does not show it, or does, whatever collateral that has. `within`: it moved between accounts of one wallet.
+   * `afterUsd`: the account's collateral after it. Absent: not in the record. `unshown`, `shown`: the state of its slot is known not
+   * to show it, or to show it, whatever its collateral. `within`: it moved between accounts of one wallet.
    */
   (
     | {
@@ -42,7 +42,7 @@ export type CashRecord = Place &
     | { readonly kind: "sale"; readonly assetIndex: number; readonly units: number; readonly usd: number }
   );
 
-/** A payment of the funding history, which does not say for which account of a PDA index it is. */
+/** A payment of the funding history, which names the PDA index, but not the account. */
 export interface FundingRecord {
   readonly key: string;
   readonly pdaIndex: number;
@@ -55,7 +55,7 @@ export interface FundingRecord {
 
 export type FlowRecord = CashRecord & { readonly kind: "flow" };
 export type FillRecord = CashRecord & { readonly kind: "fill" };
-/** A record of the slot of a state that may have come after that state. */
+/** A record in the slot of a state that may be later than that state. */
 export type LooseRecord = FillRecord | FlowRecord;
 
 export function sumOf(records: readonly CashRecord[]): number {

@@ -1,19 +1,19 @@
-/** The part of a change that a record of a history leaves to explain. Pure. */
+/** The rest of a change after a record of a history is applied. Pure. */
 
 import type { OpenChange } from "../changes/open-change.ts";
 import { unexplainedUsd } from "../changes/unexplained-amount.ts";
 import type { CashRecord, FillRecord, Handed } from "./cash-record.ts";
 import { isFlowBefore, isOfSlotAfter } from "./record-order.ts";
 
-/** A liquidator that takes over a position keeps up to this share of its value. */
+/** Maximum share of its value that a liquidator keeps of a position. */
 const takeoverSlack = 0.05;
-/** Prices of fills are rounded: a share of their value. */
+/** Rounding of the prices of fills, a share of their value. */
 const roundingSlack = 0.0001;
-/** A position whose market is not known is handed over at its entry value, which differs from that of the trade by up to this share. */
+/** Maximum difference between entry value and trade for a position whose market is not known, a share of the value. */
 const namelessShare = 0.2;
 
 export function less(change: OpenChange, record: CashRecord): OpenChange {
-  // The record tells of the money that was moved beside trades.
+  // The record is about the money that was moved besides trades.
   const open = change.movedBeside && record.kind !== "fill" ? { ...change, movedBeside: false } : change;
   switch (record.kind) {
     case "flow": {
@@ -28,7 +28,7 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
     case "fill": {
       const { symbol, units, usd } = record;
       const isLate = isOfSlotAfter(open, record) && open.traded[symbol] === undefined;
-      // One without a size trades nothing at no price: its fee counts.
+      // A fill without a size trades nothing; only its fee counts.
       if (units === 0 || open.unpriced?.includes(symbol))
         return {
           ...open,
@@ -39,13 +39,13 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
       const left = (known?.units ?? 0) - units;
       const price = known?.price ?? Math.abs(usd / units);
       const unshown = known === undefined || known.unshown ? { unshown: true } : {};
-      // Rounding leaves something when fills add up to the whole trade.
+      // Fills that add up to the whole trade leave a rounding error.
       const isWhole = Math.abs(left) < Math.abs(units) * 1e-9;
       const traded = isWhole
         ? others
         : { ...others, [symbol]: { units: left, price, slack: known?.slack ?? roundingSlack, ...unshown } };
       const slackUsd = open.slackUsd + Math.abs(usd) * roundingSlack;
-      // It may be the last of a position that no state shows, with which funding was settled.
+      // It may be the last fill of a position that no state shows, with which funding was settled.
       const gone = isWhole && known?.unshown ? { gone: [...new Set([...(open.gone ?? []), symbol])] } : {};
       const late = isLate ? { late: [...(open.late ?? []), record] } : {};
       return { ...open, cashUsd: open.cashUsd - usd, traded, slackUsd, ...gone, ...late };
@@ -53,7 +53,7 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
     case "takeover": {
       const handed = record.handed && lessHanded(open, record.handed);
       if (handed) return handed;
-      // Money that came in beside it is none of it.
+      // Money that was paid in is not part of it.
       if (unexplainedUsd(open) > 0) return open;
       return { ...open, slackUsd: open.slackUsd + tradedUsd(open) * takeoverSlack };
     }
@@ -63,8 +63,8 @@ export function less(change: OpenChange, record: CashRecord): OpenChange {
 }
 
 /**
- * A change that is explained, less the fills of its last slot that it does not show, and these: they came after its last state.
- * A fill is its own estimate, so the change is explained without it as well.
+ * Subtracts fills of the last slot that an explained change does not show, and returns them: they are later than its last
+ * state. The price of a fill is its own estimate, so the change is explained without them as well.
  */
 export function lessLate(open: OpenChange): readonly [left: OpenChange, late: readonly FillRecord[]] {
   const { late, ...others } = open;
@@ -81,18 +81,18 @@ export function lessLate(open: OpenChange): readonly [left: OpenChange, late: re
   return [left, after];
 }
 
-/** True if a record states that a position was handed over, and a change shows that. */
+/** True if a record states the transfer of a position, and a change shows it. */
 export function isHandedIn(open: OpenChange, record: CashRecord): boolean {
   const handed = record.kind === "takeover" && record.handed;
   return handed ? lessHanded(open, handed) !== null : false;
 }
 
-/** True if a record states that collateral was sold, and a change shows that it is gone. */
+/** True if a record states a sale of collateral, and a change shows that the collateral was removed. */
 export function isTakenIn({ taken }: OpenChange, record: CashRecord): boolean {
   return record.kind === "sale" && taken?.[record.assetIndex] !== undefined;
 }
 
-/** @returns null where the change has no such trade */
+/** @returns null if the change has no such trade */
 function lessHanded(open: OpenChange, handed: Handed): OpenChange | null {
   const market = handed.market ?? marketOf(open, handed);
   if (market === null) return null;
@@ -107,7 +107,7 @@ function lessHanded(open: OpenChange, handed: Handed): OpenChange | null {
   return { ...open, cashUsd: open.cashUsd - changeUsd + sign * entryUsd, traded };
 }
 
-/** The only trade of a change that may be the handing over of a position of that side, by its value; null: there is none, or are several. */
+/** The only trade of a change that matches a transferred position of that side by its value; null: none or several. */
 function marketOf({ traded }: OpenChange, { side, entryUsd }: Handed): Handed["market"] {
   const found = Object.entries(traded).filter(
     ([, { units, price }]) =>
@@ -120,8 +120,8 @@ function marketOf({ traded }: OpenChange, { side, entryUsd }: Handed): Handed["m
 }
 
 /**
- * Applies a stated takeover to a change that does not show it, as one does not that contains the opening of the position, too.
- * @param usually the side of the position where the record does not say it
+ * Applies a takeover to a change that does not show it, such as one that contains the opening of the position as well.
+ * @param usually the side of the position if the record does not state it
  */
 export function unshownLess(open: OpenChange, record: CashRecord, usually: "long" | "short"): OpenChange {
   if (record.kind !== "takeover" || !record.handed?.market) return open;
@@ -142,7 +142,7 @@ export function unshownLess(open: OpenChange, record: CashRecord, usually: "long
   };
 }
 
-/** @returns the part of the collateral in other assets that a sale leaves to explain */
+/** @returns the part of the collateral in other assets that remains unexplained after a sale */
 function lessTaken(
   { taken = {} }: OpenChange,
   { assetIndex, units }: CashRecord & { readonly kind: "sale" },

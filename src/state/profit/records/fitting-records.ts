@@ -1,4 +1,4 @@
-/** The selection of records, or of funding payments, that explains a change best. Pure. */
+/** Selects the records, or funding payments, that explain a change best. Pure. */
 
 import type { OpenChange } from "../changes/open-change.ts";
 import { pdaIndexOf } from "../changes/slots.ts";
@@ -6,18 +6,18 @@ import { centUsd, isExplained, unexplainedUsd } from "../changes/unexplained-amo
 import type { FillRecord, FundingRecord, LooseRecord } from "./cash-record.ts";
 import { less } from "./explain-by-record.ts";
 
-/** Every choice of so many fills of one slot is tried. */
+/** Maximum number of fills of one slot of which all selections are tried. */
 export const maxTried = 10;
 const maxTriedFlows = 3;
-/** A slot is at most so long, ms. */
+/** Maximum length of a slot, ms. */
 const maxSlotMs = 1_000;
-/** The time of a slot is known to this, ms. */
+/** Maximum error of the time of a slot, ms. */
 const slotTimeMs = 60_000;
 
 /**
- * The fills that are the trades of a change and explain it, with payments of funding, or with flows that leave nothing beside them;
- * those that leave the least of it to explain; empty: none do. Fills that opened and closed a position are trades that it does not
- * show.
+ * The fills that are the trades of a change and explain it, with funding payments, or with flows that leave a rest of at most a
+ * cent: the selection with the smallest rest; empty: none does. Fills that opened and closed a position are trades that the
+ * change does not show.
  */
 export function fittingOf(
   open: OpenChange,
@@ -49,14 +49,14 @@ export function fittingOf(
 }
 
 /**
- * A change less the funding that was settled with positions that are gone since, as payments of its time tell; null where none of them
- * explain it. Trades at estimated prices are too rough to tell that.
+ * Subtracts funding that was settled with positions that are closed now, as payments of that time state it; null if none of them
+ * explain the change. Trades at estimated prices are too imprecise for this.
  */
 export function lessFunding(open: OpenChange, payments: readonly FundingRecord[]): OpenChange | null {
   return lessNearest(open, fundingSums(open, payments));
 }
 
-/** Sums of all selections of the payments that may be a part of a change, USD. */
+/** Sums of all selections of payments that may be part of a change, USD. */
 function fundingSums(open: OpenChange, payments: readonly FundingRecord[]): readonly number[] {
   const { gone, traded, account, unpriced, fromSlot, toSlot, atMs } = open;
   let sums: readonly number[] = [];
@@ -72,7 +72,7 @@ function fundingSums(open: OpenChange, payments: readonly FundingRecord[]): read
   return sums;
 }
 
-/** A change less the sum that leaves the least of it; null where that does not explain it. */
+/** Subtracts the sum that leaves the smallest rest; null if the rest is not explained. */
 function lessNearest(open: OpenChange, sums: readonly number[]): OpenChange | null {
   let cashUsd = Number.POSITIVE_INFINITY;
   for (const sum of sums) {

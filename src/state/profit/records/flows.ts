@@ -1,4 +1,4 @@
-/** Records of the histories as movements of an account's cash. */
+/** Converts records of the histories to movements of an account's cash. */
 import type { Event } from "../../../domain/event.ts";
 import { accountName } from "../../../domain/subject.ts";
 import type { TransferData } from "../../../domain/transfer.ts";
@@ -10,7 +10,7 @@ import { exactUsd } from "./record-order.ts";
 /** Kinds of liquidations that have fills. */
 const traded: ReadonlySet<unknown> = new Set(["market", "adl"]);
 
-/** The name of the account that an event is about; null: it names none. */
+/** The account name of an event; null: the event names none. */
 export function accountOf({ wallet, pdaIndex, subaccount }: Event): string | null {
   return wallet === null || pdaIndex === null || subaccount === null
     ? null
@@ -18,33 +18,33 @@ export function accountOf({ wallet, pdaIndex, subaccount }: Event): string | nul
 }
 
 /**
- * Returns what a record of the collateral history brought to its account or, negative, took from it, USD; null where neither the record
- * nor the collateral before it tells the direction of a transfer.
+ * Returns the amount that a record of the collateral history brought to its account or, negative, took from it, USD; null if
+ * neither the record nor the earlier collateral shows the direction of a transfer.
  */
 export function flowOf(event: Event, account: AccountEntry | undefined): number | null {
   const { amountUsd, eventType, after } = event.fields;
   const transfer = eventType === "transfer" ? (event.data as TransferData | null) : null;
   if (typeof amountUsd === "number" && !transfer?.guessed) return amountUsd;
   if (transfer === null || typeof after !== "number") return null;
-  // Its account had more or less before.
+  // The state before shows whether its account had more or less.
   const before = account?.collaterals.findLast(({ slot, index = Number.POSITIVE_INFINITY }) =>
     slot === event.slot ? index < event.slotIndex : slot < event.slot,
   );
   if (!before) return null;
-  // This says nothing if something else moved it as well.
+  // Inconclusive if something else moved the collateral as well.
   const usd = after - before.usd;
   if (Math.abs(Math.abs(usd) - transfer.transferUsd) > exactUsd) return null;
-  // Its very size: differences of doubles do not add up with those of the other side.
+  // The size in the record is exact; a difference of doubles would not cancel with the other side.
   return Math.sign(usd) * transfer.transferUsd;
 }
 
-/** The likely flow of a transfer, USD; null: its record tells of none. */
+/** The likely flow of a transfer, USD; null: the record has no size. */
 export function guessOf(event: Event): number | null {
   const { amountUsd } = event.fields;
   return transferOf(event)?.guessed && typeof amountUsd === "number" ? amountUsd : null;
 }
 
-/** The record of the other side of a transfer among those that were read with it; undefined: it is not there. */
+/** The record of the other side of a transfer among those read with it; undefined: not there. */
 export function otherSide(event: Event, read: readonly Event[]): Event | undefined {
   const { transferUsd, within } = event.data as TransferData;
   if (!within) return undefined;
@@ -58,14 +58,14 @@ export function otherSide(event: Event, read: readonly Event[]): Event | undefin
   );
 }
 
-/** The size of a transfer whose direction is not known, and whether both of its sides are watched. */
+/** The size of a transfer whose direction is not known, and if both of its sides are watched. */
 export function transferOf({ fields, data }: Event): TransferData | null {
   return fields.eventType === "transfer" ? (data as TransferData | null) : null;
 }
 
 /**
- * A fill, a takeover or a sale of collateral in another asset as a movement of cash; null: it is none, or does not say where.
- * Sales in the market, and closes against another position, have fills.
+ * A fill, a takeover or a sale of collateral in another asset as a movement of cash; null: it is none, or has no account.
+ * Sales in the market, and closes against another position, have fills of their own.
  */
 export function tradeOf(event: Event): CashRecord | null {
   if (event.kind === "notification") return saleOf(event);
@@ -81,7 +81,7 @@ export function tradeOf(event: Event): CashRecord | null {
   return { kind: "fill", account, slot, index, symbol: symbol.toUpperCase(), units, usd };
 }
 
-/** A row of the funding history; null: it does not say where. */
+/** A row of the funding history; null: it has no account. */
 export function paymentOf({ key, kind, pdaIndex, symbol, happenedMs, fields }: Event): FundingRecord | null {
   const { payment } = fields;
   if (kind !== "funding" || pdaIndex === null || symbol === null || typeof payment !== "number") return null;
@@ -89,8 +89,8 @@ export function paymentOf({ key, kind, pdaIndex, symbol, happenedMs, fields }: E
 }
 
 /**
- * The backstop takes a position with its quote side, so that its value in the record is that at entry. A notification that came before the
- * list of markets says neither which market it was nor how much.
+ * The backstop takes a position over with its quote side, so the value in the record is the entry value. A notification that
+ * arrived before the list of markets states neither market nor amount.
  */
 function takeoverOf({ fields, slot, slotIndex: index, symbol }: Event, account: string): CashRecord {
   const { kind, side, size, notional: entryUsd, collateralChange: changeUsd } = fields;
@@ -110,7 +110,7 @@ function takeoverOf({ fields, slot, slotIndex: index, symbol }: Event, account: 
   };
 }
 
-/** Data of the notification, its integers as numbers or text. */
+/** Data of the notification; integers are numbers or text. */
 interface SaleData {
   readonly liquidatedTrader?: unknown;
   readonly assetIndex?: unknown;
@@ -118,15 +118,15 @@ interface SaleData {
   readonly quoteLotsDeposited?: unknown;
 }
 
-/** Collateral in other assets is in the cross account alone, whichever account's inbox tells of it. */
+/** Collateral in other assets is in the cross account only, whichever account's inbox contains the notification. */
 function saleOf({ wallet, pdaIndex, slot, slotIndex: index, fields, data, inbox }: Event): CashRecord | null {
   if (fields.type !== "spot_collateral_liquidation" || wallet === null || pdaIndex === null) return null;
   if (inbox?.unread) return null;
   const { liquidatedTrader, assetIndex, liquidationSize, quoteLotsDeposited } = (data ?? {}) as SaleData;
-  // The liquidator may be watched, too.
+  // The inbox may be the liquidator's, which may be watched as well.
   if (typeof liquidatedTrader === "string" && inbox !== null && inbox.traderPubkey !== liquidatedTrader)
     return null;
-  // A message that is stored may have data that do not fit its type.
+  // A stored message may have data that do not match its type.
   const units = countOf(liquidationSize);
   const usd = usdFromQuoteLots(countOf(quoteLotsDeposited));
   const asset = countOf(assetIndex);
@@ -135,7 +135,7 @@ function saleOf({ wallet, pdaIndex, slot, slotIndex: index, fields, data, inbox 
   return { kind: "sale", account, slot, index, assetIndex: asset, units, usd };
 }
 
-/** A number of lots, or of an asset; NaN: it is neither a whole number from 0 nor one in text, or none that the exchange has. */
+/** A number of lots, or of an asset; NaN: not a whole non-negative number (or text of one) in the exchange's range. */
 function countOf(value: unknown): number {
   if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;
   return typeof value === "string" && /^\d{1,39}$/.test(value) ? Number(value) : Number.NaN;

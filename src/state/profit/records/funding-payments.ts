@@ -1,15 +1,15 @@
-/** Payments of the funding history that were read lately: they may explain changes of collateral. */
+/** Recently read payments of the funding history, which may explain changes of collateral. */
 import type { FundingRecord } from "./cash-record.ts";
 
 const maxPayments = 200;
-/** A payment is kept for so long after it was read, ms: longer than an open change waits. */
+/** Time for which a payment is kept after it was read, ms: longer than an open change waits. */
 const paymentForMs = 600_000;
 
 interface ReadPayment extends FundingRecord {
   readonly readMs: number;
 }
 
-// Shared: of most wallets there is none.
+// Shared by the many wallets without payments.
 const noPayments: readonly ReadPayment[] = [];
 
 export class FundingPayments {

@@ -1,7 +1,7 @@
 /**
- * Records of the slots of newest states that no change shows: the next state of such a slot may show them, or an open change does
- * whose state before is of that slot, together with others. Fills and flows explain a change by their selection (`fittingOf`); takeovers
- * that state what was handed over, and sales, by what they state.
+ * Records in the slots of newest states that no change shows. The next state of such a slot may show them, or an open change
+ * whose earlier state has that slot, together with other records. Fills and flows explain a change as a selection (`fittingOf`);
+ * takeovers and sales explain it by the amounts that they state.
  */
 
 import type { KeptChanges } from "../changes/kept-changes.ts";
@@ -28,7 +28,7 @@ export class LooseRecords {
   #records: readonly LooseRecord[] = noLoose;
   /** Takeovers and sales. */
   #takeovers: readonly CashRecord[] = noRecords;
-  /** All that they were tried with last. */
+  /** The inputs of the last attempt to explain changes. */
   #tried: readonly unknown[] = [];
 
   constructor(states: NewestStates, open: OpenList, payments: FundingPayments) {
@@ -44,7 +44,7 @@ export class LooseRecords {
     };
   }
 
-  /** @returns those of a later slot than the newest state of their account: a state that left all as it was is not stored */
+  /** @returns those of a later slot than the newest state of their account: an unchanged state is not stored */
   restore(records = noLoose, takeovers = noRecords): readonly CashRecord[] {
     const isLater = (one: CashRecord): boolean => one.slot > this.#states.slotOf(one.account);
     this.#set(records.filter((one) => !isLater(one)));
@@ -58,8 +58,8 @@ export class LooseRecords {
   }
 
   /**
-   * Takes a fill or a flow of the slot of a newest state, or of the state before an open change: together with others it may explain
-   * such a change. @returns true if it is one
+   * Takes a fill or a flow in the slot of a newest state, or of the state before an open change: together with others it may
+   * explain such a change. @returns true if it is one
    */
   take(record: CashRecord): boolean {
     if (record.kind !== "fill" && record.kind !== "flow") return false;
@@ -84,7 +84,7 @@ export class LooseRecords {
     this.#takeovers = [...this.#takeovers.slice(1 - maxLoose), record];
   }
 
-  /** @returns what is left of each open change that some of them explain; those are let go of */
+  /** @returns the rest of each open change that some of them explain; these records are removed */
   *explain(): Generator<readonly [open: OpenChange, left: OpenChange]> {
     const known = (): readonly unknown[] => [
       this.#open.all,
@@ -102,7 +102,7 @@ export class LooseRecords {
     this.#tried = known();
   }
 
-  /** Applies fills and flows of the slot of the state before that explain a change: that state was of before them. */
+  /** Applies fills and flows in the slot of the state before that explain a change: they are later than that state. */
   less(open: OpenChange, fromSlot: number): OpenChange {
     if (this.#records.length === 0) return open;
     const { account } = open;
@@ -119,8 +119,8 @@ export class LooseRecords {
   }
 
   /**
-   * A change less the fills and flows of a slot that explain it, and these: alone, or with takeovers of positions that the change does
-   * not show, as they were opened by these fills. Such takeovers are let go of.
+   * Subtracts the fills and flows of a slot that explain a change, and returns them: alone, or with takeovers of positions that
+   * the change does not show because these fills opened them. Such takeovers are removed.
    */
   #lessFitting(open: OpenChange, slot: number): readonly [left: OpenChange, fitting: readonly LooseRecord[]] {
     const loose = this.#records.filter(
@@ -132,7 +132,7 @@ export class LooseRecords {
       (one) => one.kind === "takeover" && (isWithin(open, one) || isOfSlotBefore(open, one)),
     );
     let best: readonly [left: OpenChange, fitting: readonly LooseRecord[]] = [open, []];
-    // Not each record says of which side the position was.
+    // Some records do not state the side of the position.
     for (const side of takeovers.length > 0 ? (["long", "short"] as const) : []) {
       const handed = takeovers.reduce((left, one) => unshownLess(left, one, side), open);
       const fitting = fittingOf(handed, loose, this.#payments.all);
@@ -145,7 +145,7 @@ export class LooseRecords {
     return best;
   }
 
-  /** Applies stated takeovers and sales that a change shows, of its slots or that of the state before it. */
+  /** Applies takeovers and sales that a change shows, in its slots or in that of the state before it. */
   lessTakeovers(open: OpenChange): OpenChange {
     let left = open;
     for (const one of this.#takeovers) {
@@ -153,7 +153,7 @@ export class LooseRecords {
       const isOf = (change: OpenChange): boolean => isWithin(change, one) || isOfSlotBefore(change, one);
       const isOfIt = isOf(open);
       if (isOfIt && !isHandedIn(left, one) && !isTakenIn(left, one)) continue;
-      // One that is open may show it once a fill is known by which the position was opened.
+      // An open change may show it after the fill that opened the position is known.
       if (!isOfIt && this.#open.all.some(isOf)) continue;
       this.#takeovers = this.#takeovers.filter((other) => other !== one);
       if (isOfIt) left = less(left, one);

@@ -1,4 +1,4 @@
-/** Records of later than the newest states of their accounts: each waits for a state that shows it. */
+/** Records later than the newest states of their accounts: each waits for a state that shows it. */
 
 import { usdFromQuoteLots } from "../../../margin/units.ts";
 import type { Balance } from "../changes/balance-change.ts";
@@ -29,9 +29,9 @@ export class RecordsAhead {
     return sumOf(this.#records);
   }
 
-  /** @param later loose records of slots that are later than those of the states that a start knows */
+  /** @param later loose records of later slots than the states that are known at a start */
   restore(records: readonly CashRecord[], later: readonly CashRecord[]): void {
-    // Those that a state showed before a stop were taken.
+    // Records that a state before the stop showed were taken then.
     this.#records = noRecords;
     for (const record of records)
       if (isFlow(record) && this.isAhead(record)) this.#records = [...this.#records, record];
@@ -46,7 +46,7 @@ export class RecordsAhead {
     );
   }
 
-  /** True if no state shows what a record tells of. */
+  /** True if no state shows a record. */
   isAhead(record: CashRecord): boolean {
     const { account } = record;
     const slot = this.#states.slotOf(account);
@@ -73,12 +73,12 @@ export class RecordsAhead {
     );
   }
 
-  /** True if a flow of an account waits that came at a slot or before it. */
+  /** True if a flow of an account with this slot or an earlier one waits. */
   hasFlowUntil({ account, slot }: Place): boolean {
     return this.#records.some((one) => isFlow(one) && one.account === account && one.slot <= slot);
   }
 
-  /** Flows wait as long as it takes, as without one the sum of all would be wrong: the farthest of too many may have no true slot. */
+  /** Adds a record. Above the maximum a record other than a flow is dropped, else that of the latest slot, which may be a wrong slot. */
   wait(record: CashRecord): void {
     const all = [...this.#records, record];
     if (all.length > maxAhead) {
@@ -89,7 +89,7 @@ export class RecordsAhead {
     this.#records = all;
   }
 
-  /** Accounts of a PDA index that are not listed, with records of up to the place of a whole answer. */
+  /** Accounts of a PDA index that are not listed, with records up to the place of a complete answer. */
   unlistedUntil(pdaIndex: number, { slot, index }: StatePlace): ReadonlySet<string> {
     if (this.#records.length === 0) return nobody;
     const isLater = (one: CashRecord): boolean =>
@@ -102,8 +102,8 @@ export class RecordsAhead {
   }
 
   /**
-   * Removes what waited for a state of this slot. Where it has the collateral of before a flow, that flow and what came after it wait
-   * on, and all of the slot where that is its first one.
+   * Removes the records that waited for a state of this slot. If the state has the collateral from before a flow, that flow and
+   * later records stay; if it is the first flow of the slot, all records of the slot stay.
    */
   take(account: string, { slot, index: last }: StatePlace, balance: Balance): readonly CashRecord[] {
     if (this.#records.length === 0) return noRecords;
@@ -124,7 +124,7 @@ export class RecordsAhead {
   }
 }
 
-/** True if a state has the collateral of after a flow: that tells more than the place of the slot that it states. */
+/** True if a state has the collateral from after a flow, which is more certain than the slot that the state has. */
 function isShownBy(balance: Balance | undefined, record: CashRecord): boolean {
   if (balance === undefined || record.kind !== "flow" || record.afterUsd === undefined) return false;
   return Math.abs(usdFromQuoteLots(balance.collateralQuoteLots) - record.afterUsd) <= exactUsd;

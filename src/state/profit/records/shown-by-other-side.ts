@@ -1,4 +1,4 @@
-/** Tells of the flow of a transfer by its other side: the state of its slot does not show it, or does. */
+/** Determines from the other side of a transfer if the state of its slot shows the flow. */
 
 import type { Event } from "../../../domain/event.ts";
 import type { WalletEntry } from "../../wallets/wallets.ts";
@@ -9,9 +9,9 @@ import { exactUsd } from "./record-order.ts";
 type Shown = Pick<FlowRecord, "shown" | "unshown">;
 
 /**
- * Tells by the other side of a transfer that the state of its slot does not show a flow, or does: one answer tells of both accounts.
- * Fills of the slot may have changed the collateral beside it, and an account that gave back what it was given has what it had, so
- * that its own does not tell.
+ * Determines from the other side of a transfer if the state of its slot shows the flow: one answer contains both accounts. The
+ * account's own collateral may not show it: fills of the slot may have changed it as well, and an account that returned what it
+ * received has the earlier amount again.
  */
 export function shownByOtherSide(
   { profit }: WalletEntry,
@@ -39,7 +39,7 @@ export function shownByOtherSide(
   return changes.ahead.isAhead(own) && isUndone(event, own, read) ? { shown: true } : {};
 }
 
-/** True if an account has again what it had before a flow, by a later row of its slot. */
+/** True if a later row of the slot returns an account to its collateral from before a flow. */
 function isUndone(
   event: Event,
   { usd, afterUsd = Number.NaN }: Pick<FlowRecord, "usd" | "afterUsd">,

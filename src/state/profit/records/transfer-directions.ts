@@ -1,13 +1,13 @@
-/** The directions of transfers between accounts: by what their records say, by open changes, or by the other side of each. */
+/** Directions of transfers between accounts: from their records, from open changes, or from the other side of each. */
 import type { Event } from "../../../domain/event.ts";
 import type { Accounts } from "../../accounts/accounts.ts";
 import type { WalletEntry } from "../../wallets/wallets.ts";
 import { accountOf, flowOf, guessOf, otherSide, transferOf } from "./flows.ts";
 
-/** So many sides of transfers wait for the other one in each wallet. */
+/** Maximum number of sides of transfers per wallet that wait for the other side. */
 const maxLoneSides = 32;
 
-/** A transfer, and what was read of it with it. */
+/** A transfer, and the records that were read with it. */
 interface ReadTransfer {
   readonly event: Event;
   readonly read: readonly Event[];
@@ -15,18 +15,18 @@ interface ReadTransfer {
 
 export class TransferDirections {
   readonly #accounts: Accounts;
-  /** Flows of sides of transfers, as the other side tells them or as they were taken; null: not known. */
+  /** Flows of sides of transfers, as stated by the other side or as taken; null: not known. */
   readonly #directions = new WeakMap<Event, number | null>();
-  /** Sides of transfers, by wallet, that were read without the other one: that may follow. Newest last. */
+  /** Sides of transfers, by wallet, that were read without the other side, which may follow. Newest last. */
   readonly #loneSides = new Map<string, readonly Event[]>();
-  /** Transfers, by wallet, of which nobody knew the direction when they were read: fills that are read later may tell it. Newest last. */
+  /** Transfers, by wallet, without a direction when they were read: fills that are read later may show it. Newest last. */
   readonly #undirected = new Map<string, readonly ReadTransfer[]>();
 
   constructor(accounts: Accounts) {
     this.#accounts = accounts;
   }
 
-  /** Returns a flow, USD; null where the direction of a transfer is not known. The other side of a transfer is its opposite. */
+  /** Returns a flow, USD; null if the direction of a transfer is not known. The other side of a transfer is its opposite. */
   flowOf(entry: WalletEntry, event: Event, read: readonly Event[]): number | null {
     const known = this.#directions.get(event);
     if (known !== undefined) return known;
@@ -35,14 +35,14 @@ export class TransferDirections {
     const other = otherSide(event, read);
     if (other === undefined) return this.#flowOfLone(entry, event, own);
     const its = this.#ownFlowOf(entry, other);
-    // Both sides count, or none of them.
+    // Both sides count, or neither does.
     const told = own === null ? (its === null ? null : -its) : its !== null && its !== -own ? null : own;
     const usd = own === null && its === null ? guessOf(event) : told;
     this.#directions.set(other, usd === null ? null : -usd);
     return usd;
   }
 
-  /** The same of a side that was read without the other one. */
+  /** The flow of a side that was read without the other side. */
   #flowOfLone({ wallet }: WalletEntry, event: Event, own: number | null): number | null {
     const sides = this.#loneSides.get(wallet.name) ?? [];
     const other = otherSide(event, sides);
@@ -53,7 +53,7 @@ export class TransferDirections {
     return usd;
   }
 
-  /** The same by what is known of this side alone; null also where that is a guess. */
+  /** The flow as far as this side alone shows it; null also if it would be a guess. */
   #ownFlowOf({ profit, wallet }: WalletEntry, event: Event): number | null {
     const account = accountOf(event);
     const found = this.#accounts.ofWallet(wallet.name).find(({ name }) => name === account);
@@ -67,7 +67,7 @@ export class TransferDirections {
     return profit.changes.directionOf(place, transferUsd, typeof after === "number" ? after : undefined);
   }
 
-  /** Takes the flow of one side. @returns the other side, where that was read before without a direction: it has one now */
+  /** Takes the flow of one side. @returns the other side, if it was read before without a direction: it has one now */
   takeOtherSide(entry: WalletEntry, event: Event, usd: number): Event | undefined {
     const other = otherSide(event, this.#loneSides.get(entry.wallet.name) ?? []);
     if (other === undefined || this.#directions.get(other) !== null) return undefined;
@@ -82,12 +82,12 @@ export class TransferDirections {
     this.#undirected.set(wallet, [...waiting.slice(1 - maxLoneSides), one]);
   }
 
-  /** Hands over those that waited of which open changes tell the direction by now. */
+  /** Returns and removes waiting transfers whose direction open changes show by now. */
   takeDirected(entry: WalletEntry): readonly ReadTransfer[] {
     const { name } = entry.wallet;
     const waiting = this.#undirected.get(name) ?? [];
     if (waiting.length === 0 || entry.profit.changes.open.length === 0) return [];
-    // Its other side may have told it since.
+    // The other side may have given the direction in the meantime.
     const isOpen = (event: Event): boolean => (this.#directions.get(event) ?? null) === null;
     const left = waiting.filter(({ event }) => isOpen(event));
     const directed = left.filter(({ event, read }) => {

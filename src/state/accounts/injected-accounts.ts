@@ -1,10 +1,10 @@
-/** Accounts and positions whose figures are told as such, and not computed from states. */
+/** Accounts and positions with injected figures, which are not computed from states. */
 import type { PositionState, SubaccountState } from "../../domain/account.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import { sideOf } from "./account-comparison.ts";
-import type { AccountEntry, Parting, PositionEntry } from "./account-entry.ts";
+import type { AccountEntry, PositionEntry, Successor } from "./account-entry.ts";
 import { unread } from "./account-readings.ts";
-import type { Accounts, SubjectKeeper } from "./accounts.ts";
+import type { Accounts, SubjectCallbacks } from "./accounts.ts";
 import { newAccount } from "./new-account.ts";
 
 const nothingHeld: Omit<SubaccountState, "subaccount"> = {
@@ -24,17 +24,17 @@ const noPosition: Omit<PositionState, "symbol" | "baseLots"> = {
   triggers: [],
 };
 
-export class GivenAccounts {
+export class InjectedAccounts {
   readonly #accounts: Accounts;
-  readonly #keeper: SubjectKeeper;
+  readonly #keeper: SubjectCallbacks;
 
-  constructor(accounts: Accounts, keeper: SubjectKeeper) {
+  constructor(accounts: Accounts, keeper: SubjectCallbacks) {
     this.#accounts = accounts;
     this.#keeper = keeper;
   }
 
-  /** The account of this name, its figures told as such; made when it is not known. */
-  give({ wallet, pdaIndex, subaccount }: AccountRef, atMs: number): AccountEntry {
+  /** Returns the account of this name with injected figures; creates it if it is not known. */
+  addAccount({ wallet, pdaIndex, subaccount }: AccountRef, atMs: number): AccountEntry {
     const ref: AccountRef = { wallet, pdaIndex, subaccount };
     const known = this.#accounts.get(ref);
     if (known) return known;
@@ -46,12 +46,12 @@ export class GivenAccounts {
     return account;
   }
 
-  /** A position of such an account; one on the other side is another one. `first`: as of `SubjectKeeper`. */
-  givePosition(account: AccountEntry, symbol: string, side: "long" | "short", first: boolean): PositionEntry {
+  /** Returns a position of such an account; the other side is another position. `first`: see `SubjectCallbacks`. */
+  addPosition(account: AccountEntry, symbol: string, side: "long" | "short", first: boolean): PositionEntry {
     const known = account.positions.get(symbol);
     const state: PositionState = { ...noPosition, symbol, baseLots: side === "long" ? 1n : -1n };
     if (known && sideOf(known.state) === side) return known;
-    if (known) this.take(account, symbol, account.seenMs, "flipped");
+    if (known) this.remove(account, symbol, account.seenMs, "flipped");
     const node = this.#keeper.position(account, symbol, `${side} given`, first);
     const entry = { state, node, ...unread };
     account.positions.set(symbol, entry);
@@ -59,8 +59,8 @@ export class GivenAccounts {
     return entry;
   }
 
-  /** Ends a position of such an account; with `symbol` null the account itself. */
-  take(account: AccountEntry, symbol: string | null, atMs: number, why: Parting): void {
+  /** Removes a position of such an account; with `symbol` null the account itself. */
+  remove(account: AccountEntry, symbol: string | null, atMs: number, why: Successor): void {
     account.shrunkAtMs = atMs;
     if (symbol === null) {
       this.#accounts.remove(account);
