@@ -1,7 +1,7 @@
 import type { FiringAlert } from "../domain/status.ts";
 import type { LiveAlert } from "./live-alert.ts";
 
-/** An alert with its newest text, and the time of that. */
+/** Returns an alert with its newest text and the time of that text. */
 export function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
   const newest = live.newest(atMs);
   const { endingWait } = live;

@@ -1,8 +1,8 @@
 /**
- * Notifies of what happens to alerts: records each change, owes word of it, and follows it up with reminders and chains.
- *
- * A change is owed to the receivers that the routing names for the alert as it then stands; an ending or a fall to those
- * who were notified before. What is held (inhibited) is recorded and owed when the hold ends, if it still stands.
+ * Notifies receivers of alert changes: records each change, creates its pending deliveries, and schedules reminders and
+ * escalation chains.
+ * | A change is sent to the receivers that the routing names for the current alert; an end or a fall to those that were
+ * notified before. Inhibited changes are recorded and sent when the hold ends, if they still apply.
  */
 
 import {
@@ -28,7 +28,7 @@ import { Holds } from "./routing/holds.ts";
 import type { Inhibitions } from "./routing/inhibit.ts";
 import type { Routing } from "./routing/route.ts";
 
-/** Changes after which the values that were notified before no longer count. */
+/** Changes that reset the previously notified values. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
 
 export interface NotificationsOptions extends AlertChangesOptions {
@@ -37,7 +37,7 @@ export interface NotificationsOptions extends AlertChangesOptions {
   readonly inhibit: Inhibitions;
   readonly timezone: string;
   readonly deadlines: Deadlines;
-  /** The changes builder of the tick that runs; reminders come due inside one. */
+  /** Returns the changes builder of the current tick; reminders come due inside a tick. */
   readonly builder: () => ChangesBuilder;
 }
 
@@ -53,8 +53,8 @@ export class Notifications {
   readonly #builder: () => ChangesBuilder;
 
   /**
-   * @param live the alerts that fire, by their numbers
-   * @param before those of the watch that is replaced at a reload
+   * @param live the firing alerts, by number
+   * @param before the notifications of the watch that is replaced at a reload
    */
   constructor(
     options: NotificationsOptions,
@@ -103,7 +103,7 @@ export class Notifications {
     );
   }
 
-  /** @returns those who are owed word now; the others when what holds it ends */
+  /** @returns the receivers that are notified now; the others are notified when the hold ends */
   owe(
     builder: ChangesBuilder,
     change: AlertChange,
@@ -115,7 +115,7 @@ export class Notifications {
     return this.dispatch.owe(builder, change, receivers, groupKey, { voids, released, remindMs });
   }
 
-  /** Records a change of an alert, and owes word of it to those whom it is news to. */
+  /** Records a change of an alert, and notifies the receivers that have not received it. */
   record(
     builder: ChangesBuilder,
     live: LiveAlert,
@@ -130,9 +130,9 @@ export class Notifications {
       readonly happenedMs?: number | null;
       readonly stands?: AlertChange["stands"];
       readonly past?: boolean;
-      /** Its acknowledgement became void. */
+      /** True if its acknowledgement became void. */
       readonly voids?: boolean;
-      /** Those who are told. Left out: whom it concerns. */
+      /** The receivers to notify. Left out: all that it concerns. */
       readonly among?: readonly string[] | undefined;
     } = {},
   ): void {
@@ -145,7 +145,7 @@ export class Notifications {
       happenedMs,
       stands,
     );
-    // Whoever was told that it fires is told that it ended.
+    // Receivers notified of the firing are notified of the end.
     if (live.held && kind !== "ended") return;
     const to = among ?? this.#toTell(live, kind);
     const { receivers: owed, called } = this.owe(builder, change, to, null, { voids });
@@ -159,7 +159,7 @@ export class Notifications {
     else if (kind === "fell" && !this.#routes.escalates(live.alert))
       this.escalations.settle(live.alert.id, builder);
     for (const receiver of owed) live.told.set(receiver, live.alert.severity);
-    // A quiet change puts no reminder of a critical alert off.
+    // A quiet change does not postpone the reminder of a critical alert.
     if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
       live.toldAtMs = builder.atMs;
     live.notified = notifiedWith(live.alert.value, live.notified, beginsAnew.has(kind));
@@ -168,7 +168,10 @@ export class Notifications {
     this.reminders.schedule(live);
   }
 
-  /** Those whom a change is news to: of an end all who were told of the alert, of a fall those who were told of more. */
+  /**
+   * Returns the receivers of a change: for an end, all that were notified of the alert; for a fall, those notified of a
+   * higher level.
+   */
   #toTell(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
     const { alert, told } = live;
     if (kind === "ended") return [...told.keys()];
@@ -177,7 +180,7 @@ export class Notifications {
     return alert.shadow ? [] : this.#routes.concerned(live);
   }
 
-  /** A reminder of an alert came due. */
+  /** Called when a reminder of an alert is due. */
   readonly remind = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
     const builder = this.#builder();
@@ -189,22 +192,22 @@ export class Notifications {
     }
     const due = this.reminders.due(live, atMs);
     if (due === null) return;
-    // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
+    // A lapsed acknowledgement is removed with a recorded change, by the reminder that follows from it.
     const lapsed = live.alert.acknowledgedAtMs !== null;
     if (lapsed) live.alert = withoutAcknowledgement(live.alert);
     if (lapsed) this.beginChains(live.alert, builder);
-    // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
+    // A reminder states the current text. If that is unknown it states the newest known one, with its age.
     const past = live.renew(atMs);
     this.record(builder, live, "reminder", { past, voids: lapsed, among: due.among });
   };
 
-  /** Begins the chains of an alert. */
+  /** Starts the escalation chains of an alert. */
   beginChains(alert: Alert, builder: ChangesBuilder): void {
     if (this.#routes.escalates(alert)) this.escalations.begin(alert, this.#routes.ways(alert), builder);
     else this.escalations.settle(alert.id, builder);
   }
 
-  /** Tells the next of a chain. @returns whether the chain goes on */
+  /** Notifies the next receiver of a chain. @returns true if the chain continues */
   #escalate(
     builder: ChangesBuilder,
     alertId: number,
@@ -224,11 +227,14 @@ export class Notifications {
     return true;
   }
 
-  /** Notifies of an alert that was held and still fires, as it is now: each receiver of what is new to it. */
+  /**
+   * Notifies of an alert that was held and still fires, in its current state: each receiver of what it has not
+   * received.
+   */
   #tellNow(alertId: number, receivers: readonly string[], builder: ChangesBuilder): boolean {
     const live = this.#live.get(alertId);
     if (!live || live.held) return false;
-    // Somebody takes care of it.
+    // The alert is acknowledged.
     if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
     const past = live.renew(builder.atMs);
     const { alert, details, facts } = live;
@@ -255,7 +261,7 @@ export class Notifications {
   }
 }
 
-/** The change that tells of a level. @param told the level that was told last; undefined: none was */
+/** Returns the kind of change that notifies of a level. @param notified the level notified last; undefined: none */
 function newsOf(severity: Severity, told: Severity | undefined): AlertChangeKind {
   if (told === undefined) return "fired";
   const rises = severityRank[severity] - severityRank[told];
