@@ -1,7 +1,8 @@
 /**
  * Notifies receivers of alert changes: records each change, creates its pending deliveries, and schedules reminders and
  * escalation chains.
- * | A change is sent to the receivers that the routing names for the current alert; an end or a fall to those that were
+ *
+ * A change is sent to the receivers that the routing names for the current alert; an end or a fall to those that were
  * notified before. Inhibited changes are recorded and sent when the hold ends, if they still apply.
  */
 

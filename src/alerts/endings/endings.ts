@@ -1,6 +1,7 @@
 /**
  * Decides why an alert about a position or an account has ended.
- * | A position that no longer exists was closed, liquidated or auto-deleveraged. The records that distinguish these
+ *
+ * A position that no longer exists was closed, liquidated or auto-deleveraged. The records that distinguish these
  * cases (the inbox, the liquidation history) may arrive after the account's state. Such an ending requests the records
  * at once and waits until they arrive or the wait times out, so that a liquidation is not reported as "resolved".
  */

@@ -1,6 +1,7 @@
 /**
  * Decides when a firing alert is notified again. Pure.
- * | Critical alerts are repeated at a steady interval until a person acknowledges, and again when that acknowledgement
+ *
+ * Critical alerts are repeated at a steady interval until a person acknowledges, and again when that acknowledgement
  * lapses. Warnings back off, doubling up to a bound. Infos are not repeated. A clearly worse value is notified at once,
  * even if acknowledged: an acknowledgement covers the value that the person saw, and nothing worse.
  */
