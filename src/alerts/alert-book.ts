@@ -22,7 +22,7 @@ import { endsWait, waitsAfterStandstill } from "./reminders/postponement.ts";
 import { covers, withoutAcknowledgement } from "./reminders/quiet.ts";
 import { type Notified, notifiedWith, type RemindSettings } from "./reminders/remind.ts";
 import type { Labelled } from "./routing/alert-routes.ts";
-import type { Owed } from "./routing/dispatch.ts";
+import type { DispatchResult } from "./routing/dispatch.ts";
 import type { Held } from "./routing/held-notifications.ts";
 import { tierLine } from "./texts/details.ts";
 import { withWorst } from "./texts/worst.ts";
@@ -93,19 +93,19 @@ export class AlertBook {
   /** Restores a firing alert from history. */
   restore(
     alert: Alert,
-    told: Iterable<readonly [string, Severity]>,
-    lastTold: AlertChange | undefined,
+    notifiedLevels: Iterable<readonly [string, Severity]>,
+    lastNotified: AlertChange | undefined,
     reminders: number,
     notified: Notified | null,
   ): LiveAlert {
     const except = this.#former.get(alert.id)?.except ?? aboutChannel(alert);
-    const live = new LiveAlert(alert, told, except, this.#notifications.remind);
-    live.toldAtMs = lastTold?.atMs ?? alert.firedAtMs;
-    live.wordMs = live.toldAtMs;
+    const live = new LiveAlert(alert, notifiedLevels, except, this.#notifications.remind);
+    live.notifiedAtMs = lastNotified?.atMs ?? alert.firedAtMs;
+    live.notifiedBeforeMs = live.notifiedAtMs;
     live.notified = notified;
     live.reminders = reminders;
-    live.details = lastTold?.details ?? [];
-    live.facts = lastTold?.facts;
+    live.details = lastNotified?.details ?? [];
+    live.facts = lastNotified?.facts;
     live.lasting = false;
     const former = this.#former.get(alert.id);
     if (former) {
@@ -115,7 +115,8 @@ export class AlertBook {
         this.#notifications.holds.wakeAt(live.waitsToMs, atMs);
     } else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
-    if (!former) live.toldAtMs = Math.min(live.toldAtMs, ...this.#notifications.reminders.reportedMs(live));
+    if (!former)
+      live.notifiedAtMs = Math.min(live.notifiedAtMs, ...this.#notifications.reminders.reportedMs(live));
     // A reload changes no due time, unless it changes reminders.
     const goesOn = former && !former.held && this.#remindsAlike && Number.isFinite(former.dueMs);
     if (goesOn) this.#deadlines.set(live, former.dueMs);
@@ -154,28 +155,35 @@ export class AlertBook {
   }
 
   /**
-   * Records an event: one alert that needs no resolution. `owe: false` where a throttle holds it back.
+   * Records an event: one alert that needs no resolution. `notifies: false` where a throttle holds it back.
    * @returns its change, and the receivers that are notified now
    */
-  tell(
+  recordEvent(
     builder: ChangesBuilder,
     from: NewAlert,
     eventKey: string,
     groupKey: string | null,
-    owe: boolean,
-  ): { readonly change: AlertChange; readonly owed: readonly string[] } {
+    notifies: boolean,
+  ): { readonly change: AlertChange; readonly notified: readonly string[] } {
     const alert = this.#notifications.changes.alert(builder.atMs, from, true, eventKey);
     const change = this.#notifications.changes.change(builder, alert, "fired", from, from.happenedMs);
-    const owed = owe ? this.owe(builder, change, this.receivers(alert, from.except), groupKey).receivers : [];
+    const notified = notifies
+      ? this.enqueue(builder, change, this.receivers(alert, from.except), groupKey).receivers
+      : [];
     this.#notifications.beginChains(alert, builder);
-    return { change, owed };
+    return { change, notified };
   }
 
   /**
    * Records a fire drill: sent only to these receivers, at once and alone, regardless of routes, silences and mute
    * times.
    */
-  tellDrill(builder: ChangesBuilder, from: NewAlert, id: string, receivers: readonly string[]): AlertChange {
+  recordDrill(
+    builder: ChangesBuilder,
+    from: NewAlert,
+    id: string,
+    receivers: readonly string[],
+  ): AlertChange {
     const alert = this.#notifications.changes.alert(builder.atMs, from, true, `drill:${id}`);
     const change = this.#notifications.changes.change(builder, alert, "fired", from, from.happenedMs);
     for (const receiver of receivers)
@@ -232,7 +240,8 @@ export class AlertBook {
   ): void {
     if (live.alert.shadow || live.notified === null) return;
     if (this.#remind[live.alert.severity] === "never") return;
-    const mayReturn = live.alert.acknowledgedAtMs === null && builder.atMs - live.toldAtMs >= returnsAfterMs;
+    const mayReturn =
+      live.alert.acknowledgedAtMs === null && builder.atMs - live.notifiedAtMs >= returnsAfterMs;
     const kind = movement(live.notified, this.#remind.worseBy, mayReturn);
     if (kind === null) return;
     const now = text();
@@ -292,7 +301,7 @@ export class AlertBook {
     const change = this.#notifications.changes.change(builder, next, "acknowledged", text, null);
     this.#notifications.escalations.settle(alert.id, builder);
     // All receivers notified of the alert are notified of the acknowledgement.
-    if (live) this.owe(builder, change, live.told.keys(), null);
+    if (live) this.enqueue(builder, change, live.notifiedLevels.keys(), null);
     if (live) {
       live.alert = next;
       live.notified = notifiedWith(covered, live.notified, true);
@@ -306,18 +315,18 @@ export class AlertBook {
     if (live.held === held) return;
     live.held = held;
     if (held) return;
-    if (live.told.size === 0) this.#notifications.record(builder, live, "fired");
+    if (live.notifiedLevels.size === 0) this.#notifications.record(builder, live, "fired");
     else this.#notifications.reminders.schedule(live);
   }
 
   /** @returns the receivers that are notified now; the others are notified when the hold ends */
-  owe(
+  enqueue(
     builder: ChangesBuilder,
     change: AlertChange,
     receivers: Iterable<string>,
     groupKey: string | null,
-  ): Owed {
-    return this.#notifications.owe(builder, change, receivers, groupKey);
+  ): DispatchResult {
+    return this.#notifications.enqueue(builder, change, receivers, groupKey);
   }
 
   /** Completes the changes of a tick. */

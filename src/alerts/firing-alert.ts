@@ -7,7 +7,7 @@ export function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
   const { endingWait } = live;
   const gone = live.isGone(atMs) ? { gone: true as const } : {};
   const alert = { ...live.alert, ...(endingWait && { endingWait }), ...gone };
-  if (!newest) return { ...alert, textAtMs: live.lasting ? live.toldAtMs : alert.dataAtMs };
+  if (!newest) return { ...alert, textAtMs: live.lasting ? live.notifiedAtMs : alert.dataAtMs };
   const { summary, description, value, dataAtMs } = newest.text;
   return { ...alert, summary, description, value, dataAtMs, textAtMs: newest.atMs };
 }

@@ -32,7 +32,7 @@ export interface Lifecycle {
   /** Time up to which the clocks have counted, ms. */
   readonly countedAtMs: number;
   /** True if the judgement at `countedAtMs` was unknown or missing: the time after it is not counted. */
-  readonly blind: boolean;
+  readonly isUnknown: boolean;
   /** The start of this run of the condition, ms; null while no level holds. */
   readonly sinceMs: number | null;
   /** The levels by the last judgement with fresh inputs, if stale judgements followed it; null: `levels` are these. */
@@ -57,7 +57,7 @@ export function newLifecycle(rule: LifecycleRule, nowMs: number): Lifecycle {
       goneMs: 0,
     })),
     countedAtMs: nowMs,
-    blind: true,
+    isUnknown: true,
     sinceMs: null,
     fresh: null,
   };
@@ -89,25 +89,25 @@ export function firingSeverity(levels: readonly LevelState[]): Severity | null {
 
 /** Returns the time for which a level has held, ms; up to now if the last judgement is known. */
 export function heldMsOf(
-  { levels, blind, countedAtMs }: Lifecycle,
+  { levels, isUnknown, countedAtMs }: Lifecycle,
   severity: Severity,
   nowMs: number,
 ): number {
   const level = levels.find((one) => one.severity === severity);
   if (level === undefined || !level.holds) return 0;
-  return level.heldMs + (blind ? 0 : Math.max(0, nowMs - countedAtMs));
+  return level.heldMs + (isUnknown ? 0 : Math.max(0, nowMs - countedAtMs));
 }
 
 /** Returns true if a level is active and the last judgement, by fresh inputs, was that none holds. */
-export function isGone({ levels, blind, fresh }: Lifecycle): boolean {
+export function isGone({ levels, isUnknown, fresh }: Lifecycle): boolean {
   return (
-    !blind && fresh === null && levels.some(({ active }) => active) && !levels.some(({ holds }) => holds)
+    !isUnknown && fresh === null && levels.some(({ active }) => active) && !levels.some(({ holds }) => holds)
   );
 }
 
 /** Returns true if the last judgement, by fresh inputs, was that the firing level does not hold. */
-export function isBetter({ levels, blind, fresh }: Lifecycle): boolean {
-  return !blind && fresh === null && levels.findLast(({ active }) => active)?.holds === false;
+export function isBetter({ levels, isUnknown, fresh }: Lifecycle): boolean {
+  return !isUnknown && fresh === null && levels.findLast(({ active }) => active)?.holds === false;
 }
 
 /** Returns the time at which the alert ends if no level holds again, ms; null: a level holds, or this is unknown. */
@@ -128,14 +128,14 @@ export function step(
 ): { readonly state: Lifecycle; readonly transition: Transition } {
   if (!judged.known) {
     const { fromMs = state.countedAtMs } = judged;
-    const levels = state.blind ? state.levels : counted(state, Math.min(fromMs, nowMs), rule);
-    return { state: { ...state, levels, countedAtMs: nowMs, blind: true }, transition: "none" };
+    const levels = state.isUnknown ? state.levels : counted(state, Math.min(fromMs, nowMs), rule);
+    return { state: { ...state, levels, countedAtMs: nowMs, isUnknown: true }, transition: "none" };
   }
   const { old = false } = judged;
   // It is unknown which levels held while the inputs were stale.
   const known = old || state.fresh === null ? state.levels : freshLevels(state);
   const elapsedMs =
-    state.blind || old !== (state.fresh !== null) ? 0 : Math.max(0, nowMs - state.countedAtMs);
+    state.isUnknown || old !== (state.fresh !== null) ? 0 : Math.max(0, nowMs - state.countedAtMs);
   const rank = judged.severity === null ? -1 : severityRank[judged.severity];
   const before = firingSeverity(known);
   const levels = known.map((level) => {
@@ -147,7 +147,7 @@ export function step(
   const holds = rank >= 0 || fresh?.some((level) => level.holds);
   const sinceMs = holds || after !== null ? (state.sinceMs ?? nowMs) : null;
   return {
-    state: { levels, countedAtMs: nowMs, blind: false, sinceMs, fresh: sinceMs === null ? null : fresh },
+    state: { levels, countedAtMs: nowMs, isUnknown: false, sinceMs, fresh: sinceMs === null ? null : fresh },
     transition: transition(before, after, state.sinceMs !== null, sinceMs !== null),
   };
 }
@@ -228,7 +228,7 @@ function transition(
  * `keepFiringFor` of a level. Null if no clock runs.
  */
 export function nextDeadlineMs(state: Lifecycle, rule: LifecycleRule): number | null {
-  if (state.blind) return null;
+  if (state.isUnknown) return null;
   let restMs = Number.POSITIVE_INFINITY;
   for (const level of state.levels) {
     if (!level.active && level.holds) restMs = Math.min(restMs, forMsOf(rule, level.severity) - level.heldMs);

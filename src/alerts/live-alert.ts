@@ -51,13 +51,13 @@ export interface NewAlert extends AlertText {
 export class LiveAlert implements Due {
   alert: Alert;
   /** The receivers notified since it fired, with the level of their last notification. */
-  readonly told: Map<string, Severity>;
+  readonly notifiedLevels: Map<string, Severity>;
   readonly except: readonly string[];
   /** The time of the last notifying message to each receiver, ms. Left out: not known since the start. */
-  readonly calledMs = new Map<string, number>();
-  /** The time of the last notification before the start, ms, for receivers not in `calledMs`. */
-  wordMs = Number.NEGATIVE_INFINITY;
-  toldAtMs: number;
+  readonly lastNotifiedMs = new Map<string, number>();
+  /** The time of the last notification before the start, ms, for receivers not in `lastNotifiedMs`. */
+  notifiedBeforeMs = Number.NEGATIVE_INFINITY;
+  notifiedAtMs: number;
   /** The value of the last notification; null: it has no value. */
   notified: Notified | null;
   reminders = 0;
@@ -109,25 +109,25 @@ export class LiveAlert implements Due {
 
   constructor(
     alert: Alert,
-    told: Iterable<readonly [string, Severity]>,
+    notifiedLevels: Iterable<readonly [string, Severity]>,
     except: readonly string[],
     onDue: (live: LiveAlert, nowMs: number) => void,
   ) {
     this.alert = alert;
-    this.told = new Map(told);
+    this.notifiedLevels = new Map(notifiedLevels);
     this.except = except;
-    this.toldAtMs = alert.firedAtMs;
+    this.notifiedAtMs = alert.firedAtMs;
     this.notified = notifiedWith(alert.value);
     this.#onDue = onDue;
   }
 
   /** Continues from its state before a reload. */
   goOn(before: LiveAlert): void {
-    const { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order } = before;
-    Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
+    const { notifiedAtMs, notified, reminders, held, details, facts, judgedAtMs, order } = before;
+    Object.assign(this, { notifiedAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
     this.limit = before.limit;
-    for (const [receiver, ms] of before.calledMs) this.calledMs.set(receiver, ms);
-    this.wordMs = before.wordMs;
+    for (const [receiver, ms] of before.lastNotifiedMs) this.lastNotifiedMs.set(receiver, ms);
+    this.notifiedBeforeMs = before.notifiedBeforeMs;
     this.lastSeen = before.lastSeen;
     this.beforeLoss = before.beforeLoss;
     this.lasting = before.lasting;

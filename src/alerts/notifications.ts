@@ -24,7 +24,7 @@ import { withoutAcknowledgement } from "./reminders/quiet.ts";
 import { notifiedWith } from "./reminders/remind.ts";
 import { ReminderTimes } from "./reminders/reminder-times.ts";
 import { AlertRoutes, labelsOf } from "./routing/alert-routes.ts";
-import { Dispatch, type Owed } from "./routing/dispatch.ts";
+import { Dispatch, type DispatchResult } from "./routing/dispatch.ts";
 import { Holds } from "./routing/holds.ts";
 import type { Inhibitions } from "./routing/inhibit.ts";
 import type { Routing } from "./routing/route.ts";
@@ -86,7 +86,7 @@ export class Notifications {
           const one = live.get(id);
           return one === undefined || one.held ? null : waitsUntilMs(one, nowMs);
         },
-        tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
+        notifyNow: (id, receivers, into) => this.#notifyNow(id, receivers, into),
       },
       before?.dispatch,
     );
@@ -105,15 +105,15 @@ export class Notifications {
   }
 
   /** @returns the receivers that are notified now; the others are notified when the hold ends */
-  owe(
+  enqueue(
     builder: ChangesBuilder,
     change: AlertChange,
     receivers: Iterable<string>,
     groupKey: string | null,
     { voids = false, released = false }: { readonly voids?: boolean; readonly released?: boolean } = {},
-  ): Owed {
+  ): DispatchResult {
     const remindMs = this.reminders.everyMs(change.alert.severity);
-    return this.dispatch.owe(builder, change, receivers, groupKey, { voids, released, remindMs });
+    return this.dispatch.enqueue(builder, change, receivers, groupKey, { voids, released, remindMs });
   }
 
   /** Records a change of an alert, and notifies the receivers that have not received it. */
@@ -149,8 +149,8 @@ export class Notifications {
     // Receivers notified of the firing are notified of the end.
     if (live.held && kind !== "ended") return;
     const to = among ?? this.#toTell(live, kind);
-    const { receivers: owed, called } = this.owe(builder, change, to, null, { voids });
-    for (const receiver of called) live.calledMs.set(receiver, builder.atMs);
+    const { receivers: notified, called } = this.enqueue(builder, change, to, null, { voids });
+    for (const receiver of called) live.lastNotifiedMs.set(receiver, builder.atMs);
     if (kind === "ended") {
       this.escalations.settle(live.alert.id, builder);
       this.holds.sourceEnded(builder.atMs);
@@ -159,10 +159,10 @@ export class Notifications {
     if (kind === "fired" || kind === "rose") this.beginChains(live.alert, builder);
     else if (kind === "fell" && !this.#routes.escalates(live.alert))
       this.escalations.settle(live.alert.id, builder);
-    for (const receiver of owed) live.told.set(receiver, live.alert.severity);
+    for (const receiver of notified) live.notifiedLevels.set(receiver, live.alert.severity);
     // A quiet change does not postpone the reminder of a critical alert.
-    if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
-      live.toldAtMs = builder.atMs;
+    if (notified.length === 0 || called.length > 0 || live.alert.severity !== "critical")
+      live.notifiedAtMs = builder.atMs;
     live.notified = notifiedWith(live.alert.value, live.notified, beginsAnew.has(kind));
     if (kind === "fired" || kind === "rose") live.reminders = 0;
     else if (kind === "reminder") live.reminders++;
@@ -174,10 +174,12 @@ export class Notifications {
    * higher level.
    */
   #toTell(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
-    const { alert, told } = live;
-    if (kind === "ended") return [...told.keys()];
+    const { alert, notifiedLevels } = live;
+    if (kind === "ended") return [...notifiedLevels.keys()];
     if (kind === "fell")
-      return [...told.keys()].filter((one) => newsOf(alert.severity, told.get(one)) === kind);
+      return [...notifiedLevels.keys()].filter(
+        (one) => newsOf(alert.severity, notifiedLevels.get(one)) === kind,
+      );
     return alert.shadow ? [] : this.#routes.concerned(live);
   }
 
@@ -221,10 +223,10 @@ export class Notifications {
     if (!alert || alert.acknowledgedAtMs !== null) return false;
     const past = live?.renew(builder.atMs) ?? false;
     const details = [words, ...(live?.details ?? [])];
-    const told = { details, facts: live?.facts, past };
-    const change = this.changes.change(builder, live?.alert ?? alert, "escalated", told, null);
-    for (const receiver of this.owe(builder, change, receivers, null).receivers)
-      live?.told.set(receiver, live.alert.severity);
+    const content = { details, facts: live?.facts, past };
+    const change = this.changes.change(builder, live?.alert ?? alert, "escalated", content, null);
+    for (const receiver of this.enqueue(builder, change, receivers, null).receivers)
+      live?.notifiedLevels.set(receiver, live.alert.severity);
     return true;
   }
 
@@ -232,21 +234,24 @@ export class Notifications {
    * Notifies of an alert that was held and still fires, in its current state: each receiver of what it has not
    * received.
    */
-  #tellNow(alertId: number, receivers: readonly string[], builder: ChangesBuilder): boolean {
+  #notifyNow(alertId: number, receivers: readonly string[], builder: ChangesBuilder): boolean {
     const live = this.#live.get(alertId);
     if (!live || live.held) return false;
     // The alert is acknowledged.
-    if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
+    if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.notifiedLevels.has(one)))
+      return true;
     const past = live.renew(builder.atMs);
     const { alert, details, facts } = live;
-    const kinds = Map.groupBy(receivers, (receiver) => newsOf(alert.severity, live.told.get(receiver)));
+    const kinds = Map.groupBy(receivers, (receiver) =>
+      newsOf(alert.severity, live.notifiedLevels.get(receiver)),
+    );
     for (const [kind, some] of kinds) {
       const change = this.changes.change(builder, alert, kind, { details, facts, past }, null);
-      const { receivers: owed, called } = this.owe(builder, change, some, null, { released: true });
-      for (const receiver of owed) live.told.set(receiver, alert.severity);
-      for (const receiver of called) live.calledMs.set(receiver, builder.atMs);
+      const { receivers: notified, called } = this.enqueue(builder, change, some, null, { released: true });
+      for (const receiver of notified) live.notifiedLevels.set(receiver, alert.severity);
+      for (const receiver of called) live.lastNotifiedMs.set(receiver, builder.atMs);
     }
-    live.toldAtMs = builder.atMs;
+    live.notifiedAtMs = builder.atMs;
     live.notified = notifiedWith(
       alert.value,
       live.notified,
@@ -263,8 +268,8 @@ export class Notifications {
 }
 
 /** Returns the kind of change that notifies of a level. @param notified the level notified last; undefined: none */
-function newsOf(severity: Severity, told: Severity | undefined): AlertChangeKind {
-  if (told === undefined) return "fired";
-  const rises = severityRank[severity] - severityRank[told];
+function newsOf(severity: Severity, notified: Severity | undefined): AlertChangeKind {
+  if (notified === undefined) return "fired";
+  const rises = severityRank[severity] - severityRank[notified];
   return rises > 0 ? "rose" : rises < 0 ? "fell" : "reminder";
 }

@@ -237,7 +237,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     tellInbox(name, events) {
       const { wallet, publisher } = walletOf(name);
       const { observe } = options;
-      return publisher.tell({ wallet, observe, nowMs: () => clock.nowMs() }, "notifications", {
+      return publisher.publish({ wallet, observe, nowMs: () => clock.nowMs() }, "notifications", {
         events,
         live: true,
       });

@@ -66,7 +66,7 @@ export interface Batch {
   readonly live?: boolean;
 }
 
-type TellingRun = Pick<WalletRun, "wallet" | "observe" | "nowMs">;
+type PublishingRun = Pick<WalletRun, "wallet" | "observe" | "nowMs">;
 
 /** The time at which a wallet, or a PDA index of it, was first watched. */
 interface First {
@@ -124,7 +124,7 @@ export class EventPublisher {
   }
 
   /** Stores the times of first watching, if that is now. A failed write is repeated with the first published batch. */
-  async begin(runs: readonly TellingRun[]): Promise<void> {
+  async begin(runs: readonly PublishingRun[]): Promise<void> {
     for (const run of runs) await this.#storeFirst(run);
   }
 
@@ -166,7 +166,7 @@ export class EventPublisher {
   }
 
   /** Publishes a batch without the events that are known by now. An empty one means that there was nothing new. */
-  async tell(run: TellingRun, source: Source, batch: Batch): Promise<void> {
+  async publish(run: PublishingRun, source: Source, batch: Batch): Promise<void> {
     await this.#storeFirst(run);
     if (batch.events.length > 0 && this.#time?.agreed === false) {
       await this.#agreed(this.#time.agreement);
@@ -182,7 +182,7 @@ export class EventPublisher {
     return turn;
   }
 
-  async #tell(run: TellingRun, source: Source, { events, ...rest }: Batch): Promise<void> {
+  async #tell(run: PublishingRun, source: Source, { events, ...rest }: Batch): Promise<void> {
     const { name } = run.wallet;
     const atMs = run.nowMs();
     const keptSinceMs = atMs - this.#eventsKeptMs + FORGOTTEN_SOONER_MS;
@@ -206,7 +206,7 @@ export class EventPublisher {
   }
 
   /** Before anything else of a wallet is stored, so that a crash cannot turn its present into past. */
-  async #storeFirst(run: TellingRun): Promise<void> {
+  async #storeFirst(run: PublishingRun): Promise<void> {
     const { name, pdaIndices } = run.wallet;
     for (const part of [name, ...pdaIndices.map((pdaIndex) => partOf(name, pdaIndex))]) {
       const first = this.#first.get(part) ?? this.#firstOfPart.get(part);

@@ -165,6 +165,6 @@ export class NotedNews {
     const wallet = this.#followed.wallet(name);
     if (!wallet) return;
     const run = { wallet, observe, nowMs: () => this.#options.clock.nowMs() };
-    await publisher.tell(run, "notifications", { events, live: true });
+    await publisher.publish(run, "notifications", { events, live: true });
   }
 }

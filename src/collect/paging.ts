@@ -29,7 +29,7 @@ const MOST_PAGES = 4;
 const OLDEST_OPEN_MS = 90 * 86_400_000;
 
 /** Time reserved at the end of a run, so that rows read before a hanging page are published. */
-const TELLING_MS = 2_000;
+const PUBLISHING_MS = 2_000;
 
 export interface HistoryRow {
   /** Its place in the list, ms. */
@@ -328,7 +328,7 @@ function isSame(one: Backlog["older"], other: Backlog["older"]): boolean {
 
 function laterCall(run: WalletRun): ReturnType<WalletRun["call"]> {
   const call = run.call(lanes.catchUp);
-  return { ...call, deadlineMs: Math.max(0, (call.deadlineMs ?? 0) - TELLING_MS) };
+  return { ...call, deadlineMs: Math.max(0, (call.deadlineMs ?? 0) - PUBLISHING_MS) };
 }
 
 function inLastRow(page: HistoryPage, event: Event): boolean {

@@ -32,13 +32,13 @@ export function watchStatus(of: {
   const pending: WatchStatus["pending"][number][] = [];
   for (const node of of.nodes.values()) {
     for (const instance of rulesOf(node).instances) {
-      const { sinceMs, levels, blind, countedAtMs } = instance.lifecycle;
+      const { sinceMs, levels, isUnknown, countedAtMs } = instance.lifecycle;
       if (sinceMs === null || instance.alert || instance.rule.mode === "shadow") continue;
       const severity = levels.findLast((level) => level.holds)?.severity ?? "info";
       const { name, forMs } = instance.rule;
       // The lowest level has held longest, and fires first.
       const countedMs = Math.max(0, ...levels.map((level) => level.heldMs));
-      const heldMs = countedMs + (blind || !levels[0]!.holds ? 0 : Math.max(0, of.atMs - countedAtMs));
+      const heldMs = countedMs + (isUnknown || !levels[0]!.holds ? 0 : Math.max(0, of.atMs - countedAtMs));
       // Beyond `for` only levels that may hold because of an unexplained change of collateral are pending.
       const neededMs = heldMs < forMs ? forMs : Math.max(forMs, uncertainForMs);
       const held = { heldMs: Math.min(heldMs, neededMs), forMs: neededMs };

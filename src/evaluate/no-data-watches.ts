@@ -4,7 +4,7 @@
  * word, and says that the rule is blind when there is none for too long.
  */
 
-import type { Sighted } from "../alerts/own/gaps.ts";
+import type { RuleOfSubject } from "../alerts/own/gaps.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
 import type { Source } from "../domain/sources.ts";
@@ -14,11 +14,11 @@ import { parseLeg } from "../state/aggregates/pair-legs.ts";
 import type { WatchedPair, WatchedWallet } from "../state/wallets/watched.ts";
 import { applies } from "./selection.ts";
 
-type Rule = Sighted["rule"];
+type Rule = RuleOfSubject["rule"];
 
 interface BlindRule {
   readonly rule: Rule;
-  readonly node: Sighted["node"];
+  readonly node: RuleOfSubject["node"];
   unknown: Unknown | null;
 }
 
@@ -85,7 +85,7 @@ export class NoDataWatches {
   /** By source, then wallet; null: of the exchange. */
   readonly #noDataWatches = new Map<Source, Map<string | null, NoDataWatch>>();
   readonly #deadlines: Deadlines;
-  readonly #note: (sighted: Sighted, builder: ChangesBuilder) => void;
+  readonly #note: (one: RuleOfSubject, builder: ChangesBuilder) => void;
 
   constructor(
     options: {
@@ -94,7 +94,7 @@ export class NoDataWatches {
       readonly pairs?: readonly WatchedPair[] | undefined;
       readonly deadlines: Deadlines;
       readonly builder: () => ChangesBuilder;
-      readonly note: (sighted: Sighted, builder: ChangesBuilder) => void;
+      readonly note: (one: RuleOfSubject, builder: ChangesBuilder) => void;
       readonly startedMs: number;
       /** The time at which a source last answered before a reload, ms; null: it did not. */
       readonly seenMs?: (source: Source, wallet: string | null) => number | null;
@@ -106,8 +106,8 @@ export class NoDataWatches {
     // Nobody hears of what a rule in shadow mode cannot see.
     const conditions = options.ruleSet.conditions.filter(({ mode }) => mode === "live");
     const events = options.ruleSet.events.filter(({ mode }) => mode === "live");
-    const asRules = new Map(events.map((rule) => [rule, asSighted(rule)]));
-    const sighted = (rule: (typeof events)[number]): Rule => asRules.get(rule)!;
+    const asRules = new Map(events.map((rule) => [rule, asRuleOfSubject(rule)]));
+    const one = (rule: (typeof events)[number]): Rule => asRules.get(rule)!;
     const walletsOfPairs = new Set(
       (options.pairs ?? []).flatMap(({ name, legs }) =>
         legs.map((leg) => `${name}\n${parseLeg(leg)?.wallet}`),
@@ -131,12 +131,12 @@ export class NoDataWatches {
       for (const rule of events) {
         const source = eventSources[rule.on as RuleEventKind];
         if (rule.severity !== "critical" || ofTheExchange.has(source) || !wanted(rule)) continue;
-        wanting.add(source, wallet.name, sighted(rule));
+        wanting.add(source, wallet.name, one(rule));
       }
     }
     for (const rule of events) {
       const source = eventSources[rule.on as RuleEventKind];
-      if (rule.severity === "critical" && ofTheExchange.has(source)) wanting.add(source, null, sighted(rule));
+      if (rule.severity === "critical" && ofTheExchange.has(source)) wanting.add(source, null, one(rule));
     }
     const former = before ? before.#noDataWatches : undefined;
     const note = (one: BlindRule): void => options.note(one, options.builder());
@@ -214,7 +214,7 @@ export function alertingSources({ conditions, events }: RuleSet): ReadonlySet<So
 }
 
 /** An event rule as something that can be blind: only its own source counts. */
-function asSighted({ name, on, severity, staleAfterMs }: RuleSet["events"][number]): Rule {
+function asRuleOfSubject({ name, on, severity, staleAfterMs }: RuleSet["events"][number]): Rule {
   const source = eventSources[on as RuleEventKind];
   return { name, noData: "alert", levels: [{ severity }], reads: [{ sources: [source] }], staleAfterMs };
 }

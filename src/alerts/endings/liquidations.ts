@@ -38,13 +38,13 @@ export class Liquidations {
   /** The sizes of the newest liquidations of a position. */
   readonly #parts: Map<string, readonly Part[]>;
   /** By rule and subject: the liquidation that ended its last alert. It does not explain the end of the next one. */
-  readonly #toldMs: Map<string, number>;
+  readonly #endedByMs: Map<string, number>;
 
   /** @param before the liquidations of the watch that is replaced at a reload */
   constructor(before: Liquidations | undefined) {
     this.#liquidated = before ? before.#liquidated : new Map();
     this.#parts = before ? before.#parts : new Map();
-    this.#toldMs = before ? before.#toldMs : new Map();
+    this.#endedByMs = before ? before.#endedByMs : new Map();
   }
 
   /**
@@ -78,7 +78,7 @@ export class Liquidations {
   /** Restores from history that an alert ended by a liquidation or deleveraging at this time. */
   rememberEnded({ rule, subject }: Pick<Alert, "rule" | "subject">, happenedMs: number): void {
     const name = `${rule}\n${subject}`;
-    this.#toldMs.set(name, Math.max(happenedMs, this.#toldMs.get(name) ?? 0));
+    this.#endedByMs.set(name, Math.max(happenedMs, this.#endedByMs.get(name) ?? 0));
   }
 
   /**
@@ -127,9 +127,9 @@ export class Liquidations {
     // An alert about the rest of a position of which a part was closed at a profit has recovered by itself.
     if (profited && waiting.fallback === "recovered") return null;
     const { rule, subject } = waiting.live.alert;
-    const toldMs = this.#toldMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
+    const endedByMs = this.#endedByMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
     const before = happenedMs <= waiting.goneMs + settledAfterMs;
-    const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
+    const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > endedByMs;
     return itsOwn ? ending : null;
   }
 

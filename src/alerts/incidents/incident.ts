@@ -340,17 +340,17 @@ function notify(before: Incident, next: Incident, news: "atOnce" | "gathered", s
   const { account, nowMs } = step;
   const named = isCritical(account, next.members) && !next.accounts.includes(account);
   const accounts = named ? [...next.accounts, account] : next.accounts;
-  const told = { ...next, accounts, notifiedMs: nowMs, shown: worstOf(next.members) ?? next.shown };
+  const reported = { ...next, accounts, notifiedMs: nowMs, shown: worstOf(next.members) ?? next.shown };
   const isFirst = before.accounts.length === 0;
   // Items created in one observation leave together, regardless of the gathering time.
   const isGathering = before.gatheredMs >= nowMs;
   if (isGathering && news === "gathered")
-    return { incident: told, leaves: { atMs: before.gatheredMs, quiet: false } };
+    return { incident: reported, leaves: { atMs: before.gatheredMs, quiet: false } };
   if (isFirst || news === "atOnce") {
     const leaves = { atMs: nowMs, quiet: false };
-    return { incident: { ...told, gatheredMs: nowMs }, leaves };
+    return { incident: { ...reported, gatheredMs: nowMs }, leaves };
   }
   const at = nowMs - before.gatheredMs > calmMs ? 0 : Math.min(before.step, gatherMs.length - 1);
   const gatheredMs = nowMs + gatherMs[at]!;
-  return { incident: { ...told, gatheredMs, step: at + 1 }, leaves: { atMs: gatheredMs, quiet: false } };
+  return { incident: { ...reported, gatheredMs, step: at + 1 }, leaves: { atMs: gatheredMs, quiet: false } };
 }

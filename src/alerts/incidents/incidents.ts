@@ -184,8 +184,9 @@ export class Incidents {
   notifiedMs(alertId: number, receivers: readonly string[], nowMs: number): readonly (number | null)[] {
     return receivers.map((receiver) => {
       const incident = this.#of(receiver, alertId)?.incident;
-      const told = incident?.members[alertId]?.severity === "critical" && this.#options.gathers(receiver);
-      return told ? Math.min(incident.notifiedMs, nowMs) : null;
+      const isReported =
+        incident?.members[alertId]?.severity === "critical" && this.#options.gathers(receiver);
+      return isReported ? Math.min(incident.notifiedMs, nowMs) : null;
     });
   }
 

@@ -75,7 +75,7 @@ export class ChannelAlerts implements OwnAlert {
     const { channel, messages } = seen;
     const [were, they] =
       messages === 1 ? ["1 message to", "It was"] : [`${messages} messages to`, "They were"];
-    this.#alerts.tell(
+    this.#alerts.recordEvent(
       builder,
       newAlert(builder.atMs, {
         rule: droppedRule,

@@ -16,7 +16,7 @@ import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 const notWatchedRule = "NotWatched" satisfies BuiltInRule;
 
 /** Minimum time without a running watch that is reported: a restart takes seconds. */
-const toldFromMs = 60_000;
+const minReportedMs = 60_000;
 const dateFromMs = 12 * 3_600_000;
 const maxNamed = 10;
 /** An open position, by name. */
@@ -57,7 +57,7 @@ export class Downtime implements OwnAlert {
 
   /** @param lastAliveMs end of the last time with a running watch, ms; null: there was none */
   #report(lastAliveMs: number | null, builder: ChangesBuilder): void {
-    if (lastAliveMs === null || builder.atMs - lastAliveMs < toldFromMs) return;
+    if (lastAliveMs === null || builder.atMs - lastAliveMs < minReportedMs) return;
     const lasted = formatDurationMs(builder.atMs - lastAliveMs);
     const from = formatTime(lastAliveMs, this.#timezone);
     const until = (builder.atMs - lastAliveMs > dateFromMs ? formatTime : timeOfDay)(
@@ -69,7 +69,7 @@ export class Downtime implements OwnAlert {
       open.length === 0
         ? "No position was open when it began."
         : "Positions were open, and nobody would have told you of what came near them.";
-    this.#alerts.tell(
+    this.#alerts.recordEvent(
       builder,
       newAlert(builder.atMs, {
         rule: notWatchedRule,

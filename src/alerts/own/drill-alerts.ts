@@ -50,7 +50,7 @@ export class DrillAlerts implements OwnAlert {
 
   #begin({ id, by, receivers }: Observation & { readonly kind: "drill" }, builder: ChangesBuilder): void {
     const event = madeUp(id, builder.atMs);
-    this.#alerts.tellDrill(
+    this.#alerts.recordDrill(
       builder,
       newAlert(builder.atMs, {
         rule: drillRule,

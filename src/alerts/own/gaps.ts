@@ -17,7 +17,7 @@ import { noDataForMs } from "../patience.ts";
 import { DarkTime, darkWindowMs } from "./dark-time.ts";
 
 /** A rule that judges a subject, or one whose subjects are not known (`evaluate/no-data-watches.ts`). */
-export interface Sighted {
+export interface RuleOfSubject {
   readonly rule: {
     readonly name: string;
     readonly noData: "alert" | "keep";
@@ -39,7 +39,7 @@ export interface Gap extends Due {
   readonly wallet: string | null;
   readonly source: BlindSource;
   /** The rules and subjects that cannot be judged now. */
-  readonly unjudged: Set<Sighted>;
+  readonly unjudged: Set<RuleOfSubject>;
   /** Time since which part of it cannot be judged, ms. */
   sinceMs: number;
   /** Time from which its duration counts, ms: after a start the first round of readings takes time. */
@@ -69,7 +69,7 @@ export interface GapsOptions {
   /** Returns the time since which a rule has been judged, ms. */
   readonly sinceMs: (rule: string) => number;
   /** Returns the source whose missing data is the cause; null: none. */
-  readonly sourceOf: (one: Sighted, unknown: Unknown) => Source | null;
+  readonly sourceOf: (one: RuleOfSubject, unknown: Unknown) => Source | null;
   /** Returns the kind of failed read that caused a gap. */
   readonly causeOf: (source: BlindSource, wallet: string | null) => Cause;
   /** Returns true if an alert lists the gap already: it is due at once. */
@@ -78,7 +78,7 @@ export interface GapsOptions {
    * Returns true if another alert already reports the cause, for all wallets: the gap is not due while that alert
    * fires.
    */
-  readonly isToldElsewhere: (source: BlindSource, wallet: string | null) => boolean;
+  readonly isReportedElsewhere: (source: BlindSource, wallet: string | null) => boolean;
   readonly onDue: (gap: Gap, builder: ChangesBuilder) => void;
   /** Returns true if a source that is always read has been without a reading for longer than allowed. */
   readonly isMissing: (source: BlindSource, wallet: string | null, nowMs: number) => boolean;
@@ -110,12 +110,12 @@ const ofTheExchange: ReadonlySet<BlindSource> = new Set<BlindSource>(["configura
 export class Gaps {
   readonly #options: GapsOptions;
   readonly #gaps = new Map<string, Gap>();
-  readonly #keyOf = new Map<Sighted, string>();
+  readonly #keyOf = new Map<RuleOfSubject, string>();
   /**
    * Rules and subjects that cannot be judged, with the start of their own duration, ms; −∞: a gap of their wallet was
    * due.
    */
-  readonly #ownMs = new Map<Sighted, number>();
+  readonly #ownMs = new Map<RuleOfSubject, number>();
   readonly #darkTime: DarkTime;
   /** The due gaps that closed last, by key. */
   readonly #closed: Map<string, Closed>;
@@ -173,7 +173,7 @@ export class Gaps {
   }
 
   /** Takes a judgement that became unknown, known, or unknown for another reason. */
-  note(one: Sighted, builder: ChangesBuilder): void {
+  note(one: RuleOfSubject, builder: ChangesBuilder): void {
     const before = this.#keyOf.get(one);
     const found = one.rule.noData === "alert" ? this.#gapOf(one) : null;
     const key = found === null ? undefined : gapKey(found.source, found.wallet);
@@ -200,7 +200,7 @@ export class Gaps {
     if (before !== undefined) this.#leave(before, one, builder);
   }
 
-  #gapOf(one: Sighted): { readonly source: BlindSource; readonly wallet: string | null } | null {
+  #gapOf(one: RuleOfSubject): { readonly source: BlindSource; readonly wallet: string | null } | null {
     const { unknown, node } = one;
     if (unknown === null) return null;
     const { unknown: cause } = unknown;
@@ -214,7 +214,7 @@ export class Gaps {
 
   #enter(
     { source, wallet }: { readonly source: BlindSource; readonly wallet: string | null },
-    one: Sighted,
+    one: RuleOfSubject,
     countsFromMs: number,
     builder: ChangesBuilder,
   ): Gap {
@@ -290,10 +290,10 @@ export class Gaps {
 
   /** Returns the time until the next check, ms; 0: it is due. */
   #restMs(gap: Gap, nowMs: number): number {
-    const { isListed, isToldElsewhere } = this.#options;
+    const { isListed, isReportedElsewhere } = this.#options;
     if (isListed(gap.wallet, gap.source)) return 0;
     const restMs = this.#untilDueMs(gap, nowMs);
-    return restMs === 0 && isToldElsewhere(gap.source, gap.wallet) ? noDataForMs : restMs;
+    return restMs === 0 && isReportedElsewhere(gap.source, gap.wallet) ? noDataForMs : restMs;
   }
 
   #due(gap: Gap): void {
@@ -336,7 +336,7 @@ export class Gaps {
     gap.causes = new Set([...(recent?.causes ?? []), cause]);
   }
 
-  #leave(key: string, one: Sighted, builder: ChangesBuilder): void {
+  #leave(key: string, one: RuleOfSubject, builder: ChangesBuilder): void {
     if (this.#keyOf.get(one) === key) this.#keyOf.delete(one);
     const gap = this.#gaps.get(key);
     if (!gap?.unjudged.delete(one)) return;
@@ -377,7 +377,7 @@ export class Gaps {
    * Returns the time from which missing data counts. Data that was read and is too old counts at once. Data missing
    * after a start may still arrive: the first round over many wallets takes long, and some figures need two readings.
    */
-  #countsFromMs(one: Sighted, source: BlindSource, builder: ChangesBuilder): number {
+  #countsFromMs(one: RuleOfSubject, source: BlindSource, builder: ChangesBuilder): number {
     const ofMarkets = marketSources.has(source as Source);
     if (one.unknown?.unknown !== "missing" || (ofTheExchange.has(source) && !ofMarkets)) return builder.atMs;
     let graceMs = 0;

@@ -46,7 +46,7 @@ interface Named extends Listed {
 }
 
 /** The last report. */
-interface Told {
+interface Reported {
   readonly silent: boolean;
   readonly wallets: number;
   readonly risky: boolean;
@@ -67,7 +67,7 @@ export class NoDataAlert implements Due {
   /** All sources that it has listed. */
   readonly sources = new Set<BlindSource>();
   readonly wallets = new Set<string>();
-  told: Told = { silent: false, wallets: 0, risky: false };
+  lastReport: Reported = { silent: false, wallets: 0, risky: false };
   /** Sources that its last text listed, by key, including those that its rules lack beside the gaps. */
   readonly #named = new Map<string, Named>();
   /** Readings of accounts that were near liquidation at the last notification. */
@@ -97,9 +97,9 @@ export class NoDataAlert implements Due {
   static restored(live: LiveAlert, kept: Kept | null, watched: readonly WatchedWallet[]): NoDataAlert {
     const { alert } = live;
     const noDataAlert = new NoDataAlert(alert.subject === "exchange" ? null : alert.wallet, live, true);
-    const { members, ...told } = keptOf(live, kept, watched);
-    noDataAlert.told = told;
-    noDataAlert.wasSilent = told.silent;
+    const { members, ...reported } = keptOf(live, kept, watched);
+    noDataAlert.lastReport = reported;
+    noDataAlert.wasSilent = reported.silent;
     for (const [source, wallet] of members) {
       if (wallet !== null && !watched.some(({ name }) => name === wallet)) continue;
       noDataAlert.#list({ source, wallet });
@@ -111,7 +111,7 @@ export class NoDataAlert implements Due {
   /** Continues from its state before a reload. */
   goOn(before: NoDataAlert): void {
     this.order = before.order;
-    this.told = before.told;
+    this.lastReport = before.lastReport;
     this.wasSilent = before.wasSilent;
     this.betterSinceMs = before.betterSinceMs;
     this.readMs = before.readMs;
@@ -138,7 +138,7 @@ export class NoDataAlert implements Due {
 
   /** Returns true if the alert of that wallet is held while this one fires. */
   holds(wallet: string): boolean {
-    return this.told.silent || this.listsWallet(wallet);
+    return this.lastReport.silent || this.listsWallet(wallet);
   }
 
   /** Notes that a source was read completely. */
@@ -210,18 +210,18 @@ export class NoDataAlert implements Due {
         for (const wallet of owners.length > 0 ? owners : [null])
           this.#named.set(gapKey(source, wallet), { source, wallet, readMs });
     const silent = silence !== null;
-    this.told = { silent, wallets: wallets.length, risky };
+    this.lastReport = { silent, wallets: wallets.length, risky };
     this.wasSilent ||= silent;
     this.betterSinceMs = null;
   }
 
   /** Less is missing, which is not reported: a smaller extent needs no message. */
   narrowed({ silence, wallets, risky }: Pick<NoDataText, "silence" | "wallets" | "risky">): void {
-    const { told } = this;
-    this.told = {
+    const { lastReport } = this;
+    this.lastReport = {
       silent: silence !== null,
-      wallets: Math.max(told.wallets, wallets.length),
-      risky: told.risky || risky,
+      wallets: Math.max(lastReport.wallets, wallets.length),
+      risky: lastReport.risky || risky,
     };
     this.betterSinceMs = null;
   }
@@ -250,7 +250,7 @@ export class NoDataAlert implements Due {
       if (members.length >= maxKept) break;
       members.push([source as Source, wallet]);
     }
-    const kept = { members, ...this.told };
+    const kept = { members, ...this.lastReport };
     const text = JSON.stringify(kept);
     if (text === this.#kept) return null;
     this.#kept = text;

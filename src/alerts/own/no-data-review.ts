@@ -44,7 +44,7 @@ export class NoDataReview {
     const nowMs = builder.atMs;
     if (!review && nowMs - noDataAlert.lookedMs < 1_000) return;
     noDataAlert.lookedMs = nowMs;
-    const { live, told } = noDataAlert;
+    const { live, lastReport } = noDataAlert;
     const extent = this.#extents.of(noDataAlert.state(), nowMs);
     const rise = severityRank[extent.severity] - severityRank[live.alert.severity];
     const silent = extent.silence !== null;
@@ -57,21 +57,21 @@ export class NoDataReview {
     // If nothing has been read for a while, a silence may be about to be reported.
     const silentFromMs = this.#silence.fromMs;
     const falling = nowMs > silentFromMs - noDataForMs;
-    if (falling && !told.silent && nowMs <= silentFromMs && silentFromMs + 1 < noDataAlert.dueMs)
+    if (falling && !lastReport.silent && nowMs <= silentFromMs && silentFromMs + 1 < noDataAlert.dueMs)
       this.#deadlines.set(noDataAlert, silentFromMs + 1);
     const wider =
-      !told.silent &&
+      !lastReport.silent &&
       !falling &&
-      ((extent.wallets.length > told.wallets &&
-        (extent.wallets.length >= 1.5 * told.wallets || extent.wallets.length === this.#wallets)) ||
-        (extent.risky && !told.risky));
+      ((extent.wallets.length > lastReport.wallets &&
+        (extent.wallets.length >= 1.5 * lastReport.wallets || extent.wallets.length === this.#wallets)) ||
+        (extent.risky && !lastReport.risky));
     if (rise > 0) update("rose");
-    else if (silent && !told.silent) update("worsened");
+    else if (silent && !lastReport.silent) update("worsened");
     else if (review && wider && rise === 0) update("worsened");
-    else if (rise < 0 || (told.silent && !silent)) {
+    else if (rise < 0 || (lastReport.silent && !silent)) {
       noDataAlert.betterSinceMs ??= nowMs;
       // Single answers do not end a silence.
-      const quiet = told.silent && this.#silence.endedJustNow(nowMs);
+      const quiet = lastReport.silent && this.#silence.endedJustNow(nowMs);
       if (!review || quiet || nowMs - noDataAlert.betterSinceMs < noDataForMs) return;
       // Nothing has been answered for a while, again.
       const unansweredMs = this.#silence.unansweredMs(nowMs);

@@ -27,7 +27,7 @@ import type { LiveAlert } from "../live-alert.ts";
 import { groupedFromWallets, noDataForMs } from "../patience.ts";
 import { ExchangeSilence, silentSchedules } from "./exchange-silence.ts";
 import { FiringNoDataAlerts } from "./firing-no-data-alerts.ts";
-import { type Gap, Gaps, type GapsOptions, gapKey, type Sighted } from "./gaps.ts";
+import { type Gap, Gaps, type GapsOptions, gapKey, type RuleOfSubject } from "./gaps.ts";
 import { Misnamed } from "./misnamed.ts";
 import { MissingReads } from "./missing-reads.ts";
 import { keptNoData, NoDataAlert } from "./no-data-alert.ts";
@@ -124,7 +124,7 @@ export class NoData implements OwnAlert {
         source === "configuration"
           ? this.#misnamed.isListed
           : this.#noDataAlerts.listing(gapKey(source, wallet)) !== undefined,
-      isToldElsewhere: (source, wallet) =>
+      isReportedElsewhere: (source, wallet) =>
         wallet !== null &&
         this.#failures.kindOf(source as Source, wallet) === "signed-out" &&
         this.#signIn.isReported(options.builder().atMs),
@@ -278,7 +278,7 @@ export class NoData implements OwnAlert {
   }
 
   /** Takes a judgement that became unknown, known, or unknown for another reason. */
-  note(one: Sighted, builder: ChangesBuilder): void {
+  note(one: RuleOfSubject, builder: ChangesBuilder): void {
     this.#gaps.note(one, builder);
   }
 

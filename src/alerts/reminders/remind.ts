@@ -42,7 +42,7 @@ export type RemindSettings = z.infer<typeof remindSettings>;
 
 export interface Reminded {
   /** The time of the alert's last notification (fired, rose, reminded), ms. */
-  readonly toldAtMs: number;
+  readonly notifiedAtMs: number;
   /** Reminders since it fired or rose. */
   readonly count: number;
 }
@@ -59,7 +59,7 @@ export function nextReminderMs(alert: Alert, reminded: Reminded, settings: Remin
     pace.upTo === undefined
       ? pace.every
       : Math.min(pace.every * 2 ** Math.min(reminded.count, 30), Math.max(pace.upTo, pace.every));
-  return reminded.toldAtMs + everyMs;
+  return reminded.notifiedAtMs + everyMs;
 }
 
 /**
@@ -68,18 +68,19 @@ export function nextReminderMs(alert: Alert, reminded: Reminded, settings: Remin
  * else when larger.
  */
 export function isWorse(
-  toldValue: number | null,
+  notifiedValue: number | null,
   value: number | null,
   falling: boolean,
   worseBy: number,
   worst: number | null = null,
 ): boolean {
-  if (worseBy <= 0 || toldValue === null || value === null) return false;
-  const worsening = falling ? toldValue - value : value - toldValue;
+  if (worseBy <= 0 || notifiedValue === null || value === null) return false;
+  const worsening = falling ? notifiedValue - value : value - notifiedValue;
   // Infinity is worse than any number, by any share of it.
   return (
     worsening > 0 &&
-    (worsening === Number.POSITIVE_INFINITY || worsening >= comparedSize(toldValue, falling, worst) * worseBy)
+    (worsening === Number.POSITIVE_INFINITY ||
+      worsening >= comparedSize(notifiedValue, falling, worst) * worseBy)
   );
 }
 

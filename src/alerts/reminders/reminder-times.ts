@@ -39,7 +39,7 @@ export class ReminderTimes {
 
   /** @param overdue a reminder that is due already is decided next, at a start or a reload */
   schedule(live: LiveAlert, overdue = false): void {
-    const ownMs = this.#dueMs(live, live.toldAtMs);
+    const ownMs = this.#dueMs(live, live.notifiedAtMs);
     if (ownMs === null) {
       this.#deadlines.cancel(live);
       return;
@@ -53,8 +53,8 @@ export class ReminderTimes {
   }
 
   /** Returns the time of the reminder after a notification, ms; null: none. */
-  #dueMs({ alert, reminders: count }: LiveAlert, toldAtMs: number): number | null {
-    return nextReminderMs(alert, { toldAtMs, count }, this.#remind);
+  #dueMs({ alert, reminders: count }: LiveAlert, notifiedAtMs: number): number | null {
+    return nextReminderMs(alert, { notifiedAtMs, count }, this.#remind);
   }
 
   /**
@@ -67,7 +67,12 @@ export class ReminderTimes {
     const receivers = this.#dispatch.routes.concerned(live);
     return this.#dispatch
       .notifiedMs(live.alert.id, receivers, atMs)
-      .map((ms, index) => ms ?? live.calledMs.get(receivers[index]!) ?? Math.max(live.wordMs, live.toldAtMs));
+      .map(
+        (ms, index) =>
+          ms ??
+          live.lastNotifiedMs.get(receivers[index]!) ??
+          Math.max(live.notifiedBeforeMs, live.notifiedAtMs),
+      );
   }
 
   /** Handles a due reminder: a lapsed acknowledgement concerns all receivers. @returns null if it is postponed */

@@ -27,10 +27,10 @@ export class AlertRoutes {
   }
 
   /** Returns the receivers of its routes, and those notified by an escalation chain, which get further changes too. */
-  concerned({ alert, told, except }: LiveAlert): readonly string[] {
+  concerned({ alert, notifiedLevels, except }: LiveAlert): readonly string[] {
     const escalated = this.ways(alert)
       .flatMap(({ escalate }) => escalate.flatMap(({ receivers }) => receivers))
-      .filter((one) => told.has(one) && !except.includes(one));
+      .filter((one) => notifiedLevels.has(one) && !except.includes(one));
     return [...new Set([...this.receivers(alert, except), ...escalated])];
   }
 

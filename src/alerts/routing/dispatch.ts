@@ -23,14 +23,14 @@ import type { Labels } from "./match.ts";
 import { groupKeyOf, type Way, waysFor } from "./route.ts";
 
 /** The receivers that are notified of a change now. */
-export interface Owed {
+export interface DispatchResult {
   readonly receivers: readonly string[];
   /** Those of them that it notifies: for the others it is quiet. */
   readonly called: readonly string[];
 }
 
 /** The data about a change that incidents need. */
-export interface OweOptions {
+export interface ChangeContext {
   /** True if it made an acknowledgement void. */
   readonly voids: boolean;
   /** True if it was held until now. */
@@ -53,7 +53,7 @@ export interface DispatchOptions {
   /** Returns a firing alert by its number. */
   readonly alert: (alertId: number) => Alert | undefined;
   /** Notifies of an alert in its current state; returns false if it no longer fires. */
-  readonly tellNow: (alertId: number, receivers: readonly string[], builder: ChangesBuilder) => boolean;
+  readonly notifyNow: (alertId: number, receivers: readonly string[], builder: ChangesBuilder) => boolean;
 }
 
 /** The reason shown for a notification whose hold has ended and that still waits. */
@@ -90,18 +90,18 @@ export class Dispatch {
    * @returns the receivers that are notified now, and those for which it is not quiet; the others of `to` are notified
    * when the hold ends, or not at all if their incident was just reported
    */
-  owe(
+  enqueue(
     builder: ChangesBuilder,
     change: AlertChange,
     to: Iterable<string>,
     groupKey: string | null,
-    options: OweOptions,
-  ): Owed {
+    options: ChangeContext,
+  ): DispatchResult {
     const { alert } = change;
     if (alert.shadow) return { receivers: [], called: [] };
     const labels = labelsOf(alert);
     const ways = waysFor(this.routes.routing, labels);
-    const owed: string[] = [];
+    const notified: string[] = [];
     const held: string[] = [];
     let why = "";
     const called: string[] = [];
@@ -132,15 +132,15 @@ export class Dispatch {
             })
           : null;
       if (placed?.leaves === null) continue;
-      owed.push(receiver);
+      notified.push(receiver);
       if (placed === null || placed.leaves === "alone" || !placed.leaves.quiet) called.push(receiver);
       this.#push(builder, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
     }
     if (change.kind === "ended") this.#incidents.over(alert);
     if (held.length > 0) this.#held.hold(builder, change, labels, held, why);
     else if (alert.state === "ended" && !alert.event) this.#held.drop(alert.id, builder);
-    else if (owed.length > 0) this.#held.relieve(alert.id, owed, builder);
-    return { receivers: owed, called };
+    else if (notified.length > 0) this.#held.relieve(alert.id, notified, builder);
+    return { receivers: notified, called };
   }
 
   /** Returns the reasons that would hold a notification of such an alert now, each once; changes nothing. */
@@ -174,7 +174,7 @@ export class Dispatch {
   /** Releases notifications whose hold has ended. */
   reconsider(): void {
     const builder = this.#options.builder();
-    const { holds, isFresh, waitsUntilMs, tellNow, routes } = this.#options;
+    const { holds, isFresh, waitsUntilMs, notifyNow, routes } = this.#options;
     for (const held of this.held) {
       const { alertId, labels, severity, event, receivers, over } = held;
       const ways = waysFor(routes.routing, labels);
@@ -192,7 +192,7 @@ export class Dispatch {
       if (left.length === 0) this.#held.drop(alertId, builder);
       else this.#held.keep({ ...held, receivers: left }, builder);
       if (!event && !over) {
-        tellNow(alertId, free, builder);
+        notifyNow(alertId, free, builder);
         continue;
       }
       for (const receiver of free) {

@@ -119,7 +119,7 @@ export class Throttles {
     }
     const groupKey = `${throttleGroup}${throttle.key}/${nowMs}`;
     for (const change of throttle.held) {
-      this.#alerts.owe(builder, change, this.#alerts.receivers(change.alert), groupKey);
+      this.#alerts.enqueue(builder, change, this.#alerts.receivers(change.alert), groupKey);
       keptThrottled.drop(change.id, builder);
     }
     throttle.held = [];

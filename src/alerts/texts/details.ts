@@ -118,7 +118,7 @@ export function coverOf(
   specs: readonly WindowSpec[],
   shareOf: (spec: WindowSpec, index: number) => number,
 ): readonly Line[] {
-  const told = new Set<string>();
+  const covered = new Set<string>();
   return specs.flatMap((spec, index): Line[] => {
     const { fn, path, windowMs } = spec;
     if (!fromParts.has(fn)) return [];
@@ -126,8 +126,8 @@ export function coverOf(
     if (share >= enoughCover) return [];
     const name = `${pathText(path)} known for only ${partOf(share, windowMs)}`;
     // A peak and its drawdown use one window.
-    if (told.has(name)) return [];
-    told.add(name);
+    if (covered.has(name)) return [];
+    covered.add(name);
     return [["History", name]];
   });
 }

@@ -131,7 +131,7 @@ export function historyCollector(
         failure ??= error;
         continue;
       }
-      await publisher.tell(run, source, { ...reading.batch, ...whose });
+      await publisher.publish(run, source, { ...reading.batch, ...whose });
       reading.done();
       more ||= reading.more;
       failure ??= reading.failure;
@@ -142,7 +142,7 @@ export function historyCollector(
 
   const catchUp = (run: WalletRun): Promise<RunOutcome> =>
     catchUpOne(of(run), run, ({ of: whose }, batch) =>
-      publisher.tell(run, source, { ...batch, ...whose, past: true }),
+      publisher.publish(run, source, { ...batch, ...whose, past: true }),
     );
 
   return {

@@ -217,13 +217,13 @@ export function notificationsCollector(parts: {
       answered = true;
       if (reading.failure === null) inbox.answeredMs = run.nowMs();
       if (reading.batch.events.length > 0 || reading.batch.cursor)
-        await publisher.tell(run, "notifications", { ...reading.batch, wholeMs: wholeMsOf(due) });
+        await publisher.publish(run, "notifications", { ...reading.batch, wholeMs: wholeMsOf(due) });
       reading.done();
     }
     if (failure !== null && !answered) throw failure;
     const unacked = failure === null ? unackedOf(name) : undefined;
     const counted = unacked === undefined ? {} : { unacked };
-    await publisher.tell(run, "notifications", { events: [], ...counted, wholeMs: wholeMsOf(due) });
+    await publisher.publish(run, "notifications", { events: [], ...counted, wholeMs: wholeMsOf(due) });
     if (failure !== null) throw failure;
     return more ? "more" : "done";
   }
@@ -232,7 +232,7 @@ export function notificationsCollector(parts: {
     catchUpOne(
       accounts.of(run.wallet.name).map((account) => inboxOf(run, account)),
       run,
-      (_inbox, batch) => publisher.tell(run, "notifications", { ...batch, wholeMs: null }),
+      (_inbox, batch) => publisher.publish(run, "notifications", { ...batch, wholeMs: null }),
     );
 
   return {

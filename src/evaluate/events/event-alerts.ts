@@ -31,10 +31,10 @@ export interface EventAlertOptions {
 
 type EventLabels = Pick<NewAlert, "labels" | "severity"> & { readonly shadow: boolean };
 
-/** An alert about an event, and the receivers who are owed word of it now. */
+/** An alert about an event, and the receivers that are notified of it now. */
 interface Raised {
   readonly alertId: number;
-  readonly owed: readonly string[];
+  readonly notified: readonly string[];
 }
 
 export class EventAlerts {
@@ -111,10 +111,10 @@ export class EventAlerts {
     const routed = { labels, rule, severity, subject: eventSubject(event), wallet, symbol };
     const receivers = this.#options.alerts.receivers(routed, notified);
     if (earlier.length > 0 && receivers.length === 0) return matches;
-    const { alertId, owed } = tell(notified);
+    const { alertId, notified: reached } = tell(notified);
     const own: Match = { rule, alertId, word };
     // Those for whom it is held are notified of another wallet's copy that nothing holds.
-    if (!shadow) this.#announcements.note(event, own, owed);
+    if (!shadow) this.#announcements.note(event, own, reached);
     return [...matches, own];
   }
 
@@ -128,7 +128,7 @@ export class EventAlerts {
     const shadow = rule.mode === "shadow";
     const throttled = rule.throttleMs !== null && !shadow;
     const held = throttled && this.#options.throttles.holds(rule, subject, builder.atMs);
-    const { change, owed } = this.#options.alerts.tell(
+    const { change, notified } = this.#options.alerts.recordEvent(
       builder,
       {
         rule: rule.name,
@@ -154,7 +154,7 @@ export class EventAlerts {
       !held,
     );
     if (throttled) this.#options.throttles.note(rule, subject, held ? change : null, builder);
-    return { alertId: change.alertId, owed };
+    return { alertId: change.alertId, notified };
   }
 
   /** Says of when the account's figures in the text are, where they are from before the event. */
@@ -192,7 +192,7 @@ export class EventAlerts {
   ): Raised {
     const { groupKey, ...text } = own;
     const labels = event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels;
-    const { change, owed } = this.#options.alerts.tell(
+    const { change, notified } = this.#options.alerts.recordEvent(
       builder,
       {
         ...text,
@@ -213,7 +213,7 @@ export class EventAlerts {
       groupKey,
       true,
     );
-    return { alertId: change.alertId, owed };
+    return { alertId: change.alertId, notified };
   }
 }
 

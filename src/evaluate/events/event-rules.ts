@@ -3,7 +3,7 @@
  * For a notification of the exchange it is also decided what it takes until it counts as handled.
  */
 
-import type { Sighted } from "../../alerts/own/gaps.ts";
+import type { RuleOfSubject } from "../../alerts/own/gaps.ts";
 import type { Alert } from "../../domain/alert.ts";
 import { blindRule } from "../../domain/built-in.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -43,7 +43,7 @@ export interface EventRulesOptions extends EventAlertOptions, AcknowledgementOpt
   readonly absent: (event: Event, unknown: Unknown, sinceMs: number) => boolean;
   readonly deadlines: Deadlines;
   readonly builder: () => ChangesBuilder;
-  readonly onSight: (sight: Sighted, builder: ChangesBuilder) => void;
+  readonly onSight: (sight: RuleOfSubject, builder: ChangesBuilder) => void;
   /** A live rule judged an event (null), or could not: of its own expression, or for want of figures. */
   readonly onJudged: (
     rule: EventRule,

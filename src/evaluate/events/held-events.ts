@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import type { Sighted } from "../../alerts/own/gaps.ts";
+import type { RuleOfSubject } from "../../alerts/own/gaps.ts";
 import type { Severity } from "../../domain/alert.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
@@ -37,7 +37,7 @@ export interface OpenRule {
 }
 
 /** An open rule as something that is blind. */
-interface Sight extends Sighted {
+interface Sight extends RuleOfSubject {
   readonly of: EventRule;
   /** The same for all whose figures are the same ones: of one rule, one account and one market. */
   readonly figures: string;
@@ -80,7 +80,7 @@ export interface HeldEventsOptions {
   readonly builder: () => ChangesBuilder;
   /** Readings from before a reload still count: nothing has to be waited for anew. */
   readonly reloaded: boolean;
-  readonly onSight: (sight: Sighted, builder: ChangesBuilder) => void;
+  readonly onSight: (sight: RuleOfSubject, builder: ChangesBuilder) => void;
   /** Judges anew. @returns the rules that still cannot; what matched is added to the held event. */
   readonly judge: (
     held: HeldEvent,
