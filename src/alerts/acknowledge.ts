@@ -1,8 +1,9 @@
 /**
  * Decides when a notification of the exchange counts as handled. Pure.
  *
- * Strictest first: `never`, `whenAcknowledged` (by a person), `whenDelivered`, `always`. The word comes from the rule,
- * else from `acknowledge.types`, else from `acknowledge.notifications`; with several matching rules the strictest wins.
+ * Strictest first: `never`, `whenAcknowledged` (by a person), `whenDelivered`, `always`. The setting comes from the
+ * rule, else from `acknowledge.types`, else from `acknowledge.notifications`; of several matching rules the strictest
+ * wins.
  */
 import { z } from "zod";
 import type { AckWord } from "../domain/delivery.ts";
@@ -27,20 +28,20 @@ export const acknowledgeSettings = z.strictObject({
   notifications: z.enum(["whenHandled", "never"]).default("whenHandled"),
   unmatched: z.enum(["leave", "always"]).default("leave"),
   backlog: z.enum(["leave", "always"]).default("leave"),
-  /** The interval at which the exchange's inbox is held against what is known here, ms; null: only when somebody asks. */
+  /** The interval at which the exchange's inbox is compared with what is stored, ms; null: only on request. */
   audit: everyOrOff.default(3_600_000),
   types: z.record(z.string(), z.enum(["never", "whenAcknowledged", "whenDelivered", "always"])).default({}),
 });
 
 export type AcknowledgeSettings = z.infer<typeof acknowledgeSettings>;
 
-/** @param ruleWords the words of the rules that match, null where a rule has none; at least one. */
+/** @param ruleWords the settings of the rules that match, null where a rule has none; at least one. */
 export function acknowledgeWord(
   settings: AcknowledgeSettings,
   notificationType: string,
   ruleWords: readonly (AckWord | null)[],
 ): AckWord {
-  // The exchange names types: one of a name that every object has is none of those that are configured.
+  // Types are named by the exchange: a name that every object has as a property is not a configured type.
   const byType = Object.hasOwn(settings.types, notificationType)
     ? settings.types[notificationType]
     : undefined;

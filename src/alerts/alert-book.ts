@@ -1,4 +1,4 @@
-/** The alerts that fire, and what happens in their lives: they fire, change, are acknowledged and end. */
+/** Firing alerts and their changes: firing, level changes, acknowledgements and ends. */
 
 import {
   type Alert,
@@ -22,24 +22,24 @@ import { endsWait, waitsAfterStandstill } from "./reminders/postponement.ts";
 import { covers, withoutAcknowledgement } from "./reminders/quiet.ts";
 import { type Notified, notifiedWith, type RemindSettings } from "./reminders/remind.ts";
 import type { Labelled } from "./routing/alert-routes.ts";
-import type { Owed } from "./routing/dispatch.ts";
+import type { DispatchResult } from "./routing/dispatch.ts";
 import type { Held } from "./routing/held-notifications.ts";
 import { tierLine } from "./texts/details.ts";
 import { withWorst } from "./texts/worst.ts";
 
-/** A value that wavers between two sides of 0 that were told is told again after this, ms. */
+/** Time after which a value that returns to an already notified side of 0 is notified again, ms. */
 const returnsAfterMs = 60_000;
 
 export class AlertBook {
   readonly live = new Map<number, LiveAlert>();
   readonly ids: AlertIds;
   readonly #remind: RemindSettings;
-  /** Those of the watch before a reload were the same. */
+  /** True if the reminder settings are the same as before the reload. */
   readonly #remindsAlike: boolean;
   readonly #deadlines: Deadlines;
   readonly #builder: () => ChangesBuilder;
   readonly #notifications: Notifications;
-  /** Alerts of before a reload, until they are taken over. */
+  /** Alerts from before a reload, until they are taken over. */
   #former: ReadonlyMap<number, LiveAlert>;
 
   constructor(options: NotificationsOptions & { readonly before?: AlertBook | undefined }) {
@@ -53,7 +53,7 @@ export class AlertBook {
     this.#notifications = new Notifications(options, this.live, before ? before.#notifications : undefined);
   }
 
-  /** Takes back from history what is held, what is silenced, and whose chains run. */
+  /** Restores held and silenced alerts and running escalation chains from history. */
   recall(keep: KeptValues, alerts: readonly Alert[], nowMs: number): void {
     const { holds, dispatch, escalations } = this.#notifications;
     holds.restore(keep, nowMs);
@@ -68,12 +68,12 @@ export class AlertBook {
     return this.#notifications.holds.silences;
   }
 
-  /** The messages that wait because something holds them. */
+  /** The notifications that are held back. */
   get heldBack(): readonly Held[] {
     return this.#notifications.dispatch.held;
   }
 
-  /** The reasons that would hold a notification of an alert like this now, for people. */
+  /** The reasons that would hold a notification of such an alert now, for people. */
   whyHeld(
     alert: Labelled & { readonly id: number; readonly severity: Severity },
     nowMs: number,
@@ -90,22 +90,22 @@ export class AlertBook {
     this.#former = new Map();
   }
 
-  /** Takes an alert that fires back from history. */
+  /** Restores a firing alert from history. */
   restore(
     alert: Alert,
-    told: Iterable<readonly [string, Severity]>,
-    lastTold: AlertChange | undefined,
+    notifiedLevels: Iterable<readonly [string, Severity]>,
+    lastNotified: AlertChange | undefined,
     reminders: number,
     notified: Notified | null,
   ): LiveAlert {
     const except = this.#former.get(alert.id)?.except ?? aboutChannel(alert);
-    const live = new LiveAlert(alert, told, except, this.#notifications.remind);
-    live.toldAtMs = lastTold?.atMs ?? alert.firedAtMs;
-    live.wordMs = live.toldAtMs;
+    const live = new LiveAlert(alert, notifiedLevels, except, this.#notifications.remind);
+    live.notifiedAtMs = lastNotified?.atMs ?? alert.firedAtMs;
+    live.notifiedBeforeMs = live.notifiedAtMs;
     live.notified = notified;
     live.reminders = reminders;
-    live.details = lastTold?.details ?? [];
-    live.facts = lastTold?.facts;
+    live.details = lastNotified?.details ?? [];
+    live.facts = lastNotified?.facts;
     live.lasting = false;
     const former = this.#former.get(alert.id);
     if (former) {
@@ -115,15 +115,19 @@ export class AlertBook {
         this.#notifications.holds.wakeAt(live.waitsToMs, atMs);
     } else live.unjudged = !isBuiltIn(alert.rule);
     this.live.set(alert.id, live);
-    if (!former) live.toldAtMs = Math.min(live.toldAtMs, ...this.#notifications.reminders.reportedMs(live));
-    // A reload changes no moment at which something is due, unless it changes reminders.
+    if (!former)
+      live.notifiedAtMs = Math.min(live.notifiedAtMs, ...this.#notifications.reminders.reportedMs(live));
+    // A reload changes no due time, unless it changes reminders.
     const goesOn = former && !former.held && this.#remindsAlike && Number.isFinite(former.dueMs);
     if (goesOn) this.#deadlines.set(live, former.dueMs);
     else if (!live.held) this.#notifications.reminders.schedule(live, true);
     return live;
   }
 
-  /** An alert of before a start or a standstill is judged, by data of `dataAtMs`: what waited for that is due. */
+  /**
+   * Called when an alert from before a start or a standstill is judged by data of `dataAtMs`: reminders that waited for
+   * it are due.
+   */
   judged(live: LiveAlert, dataAtMs: number): void {
     if (!endsWait(live, dataAtMs)) return;
     const { reminders, escalations, dispatch, holds } = this.#notifications;
@@ -133,7 +137,7 @@ export class AlertBook {
     if (dispatch.holds(live.alert.id)) holds.wakeAt(atMs, atMs);
   }
 
-  /** The process stood still: what is due waits until its alert is judged. */
+  /** The process was suspended: due reminders wait until their alert is judged. */
   noteStandstill(atMs: number): void {
     for (const live of this.live.values()) waitsAfterStandstill(live, atMs);
   }
@@ -151,25 +155,35 @@ export class AlertBook {
   }
 
   /**
-   * An event: one alert that needs no resolution. `owe: false` where it is held back by a throttle.
-   * @returns its change, and the receivers who are owed word of it now
+   * Records an event: one alert that needs no resolution. `notifies: false` where a throttle holds it back.
+   * @returns its change, and the receivers that are notified now
    */
-  tell(
+  recordEvent(
     builder: ChangesBuilder,
     from: NewAlert,
     eventKey: string,
     groupKey: string | null,
-    owe: boolean,
-  ): { readonly change: AlertChange; readonly owed: readonly string[] } {
+    notifies: boolean,
+  ): { readonly change: AlertChange; readonly notified: readonly string[] } {
     const alert = this.#notifications.changes.alert(builder.atMs, from, true, eventKey);
     const change = this.#notifications.changes.change(builder, alert, "fired", from, from.happenedMs);
-    const owed = owe ? this.owe(builder, change, this.receivers(alert, from.except), groupKey).receivers : [];
+    const notified = notifies
+      ? this.enqueue(builder, change, this.receivers(alert, from.except), groupKey).receivers
+      : [];
     this.#notifications.beginChains(alert, builder);
-    return { change, owed };
+    return { change, notified };
   }
 
-  /** A fire drill: told to just these, at once and alone, whatever routes, silences and mute times say. */
-  tellDrill(builder: ChangesBuilder, from: NewAlert, id: string, receivers: readonly string[]): AlertChange {
+  /**
+   * Records a fire drill: sent only to these receivers, at once and alone, regardless of routes, silences and mute
+   * times.
+   */
+  recordDrill(
+    builder: ChangesBuilder,
+    from: NewAlert,
+    id: string,
+    receivers: readonly string[],
+  ): AlertChange {
     const alert = this.#notifications.changes.alert(builder.atMs, from, true, `drill:${id}`);
     const change = this.#notifications.changes.change(builder, alert, "fired", from, from.happenedMs);
     for (const receiver of receivers)
@@ -202,20 +216,21 @@ export class AlertBook {
       severity,
       ...(worstSeverity === severity ? {} : { worstSeverity }),
     });
-    // What a person saw when they acknowledged it was less.
+    // The person acknowledged a lower level or value.
     const isVoid =
       kind === "worsened" || (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity));
     const voids = isVoid && live.alert.acknowledgedAtMs !== null;
     if (isVoid) live.alert = withoutAcknowledgement(live.alert);
     this.#notifications.record(builder, live, kind, { voids });
-    // A lesser alert may hold back others no longer.
+    // An alert at a lower level may no longer inhibit others.
     if (kind === "fell") this.#notifications.holds.sourceEnded(builder.atMs);
   }
 
   /**
-   * Tells of an alert whose value got markedly worse, or markedly another one, since it was last told or acknowledged. Such a
-   * value is not covered by an acknowledgement, which is void then.
-   * @param movement the change from these values by this share; null: none. `mayReturn`: back to a side that was told is one
+   * Records that the value of an alert became clearly worse, or clearly different, since the last notification or
+   * acknowledgement. An acknowledgement does not cover such a value and becomes void.
+   * @param movement the change from these values by this share; null: none. `mayReturn`: a return to an already
+   * notified side counts as one
    */
   refresh(
     builder: ChangesBuilder,
@@ -225,7 +240,8 @@ export class AlertBook {
   ): void {
     if (live.alert.shadow || live.notified === null) return;
     if (this.#remind[live.alert.severity] === "never") return;
-    const mayReturn = live.alert.acknowledgedAtMs === null && builder.atMs - live.toldAtMs >= returnsAfterMs;
+    const mayReturn =
+      live.alert.acknowledgedAtMs === null && builder.atMs - live.notifiedAtMs >= returnsAfterMs;
     const kind = movement(live.notified, this.#remind.worseBy, mayReturn);
     if (kind === null) return;
     const now = text();
@@ -233,7 +249,7 @@ export class AlertBook {
     const voids = live.alert.acknowledgedAtMs !== null;
     live.alert = withWorst(live, { ...withoutAcknowledgement(live.alert), ...pick(now) });
     this.#notifications.record(builder, live, kind, { voids });
-    // Nobody takes care of it any more: its chain begins anew.
+    // Nobody handles it any more: its escalation chain starts again.
     if (voids) this.#notifications.beginChains(live.alert, builder);
   }
 
@@ -245,10 +261,10 @@ export class AlertBook {
     happenedMs: number | null = null,
     stands: AlertChange["stands"] = undefined,
   ): void {
-    // At a reload only the watch before can tell how what it watched stood.
+    // At a reload only the previous watch has the last text of the subject.
     const last = text ?? this.#former.get(live.alert.id)?.newest(builder.atMs)?.text ?? null;
     if (last) live.says(last);
-    // The last tier that was seen says nothing of what came.
+    // The last tier seen does not describe the liquidation.
     if (isTaking(ending)) live.details = live.details.filter(([name]) => name !== tierLine);
     live.alert = withWorst(live, {
       ...live.alert,
@@ -262,7 +278,7 @@ export class AlertBook {
     this.#notifications.record(builder, live, "ended", { happenedMs, stands });
   }
 
-  /** @param shown the level and value that it covers; left out: those of now */
+  /** @param shown the level and value that the acknowledgement covers; left out: the current ones */
   acknowledge(
     builder: ChangesBuilder,
     alert: Alert,
@@ -271,7 +287,7 @@ export class AlertBook {
     shown?: Pick<Alert, "severity" | "value">,
   ): Alert {
     const live = this.live.get(alert.id);
-    // What it says now is what the acknowledgement covers.
+    // The acknowledgement covers the current text.
     const past = live?.renew(builder.atMs) ?? false;
     const next: Alert = {
       ...(live?.alert ?? alert),
@@ -284,8 +300,8 @@ export class AlertBook {
     const text = { details, facts: live?.facts, past, covered };
     const change = this.#notifications.changes.change(builder, next, "acknowledged", text, null);
     this.#notifications.escalations.settle(alert.id, builder);
-    // Whoever was told of it hears that somebody takes care of it.
-    if (live) this.owe(builder, change, live.told.keys(), null);
+    // All receivers notified of the alert are notified of the acknowledgement.
+    if (live) this.enqueue(builder, change, live.notifiedLevels.keys(), null);
     if (live) {
       live.alert = next;
       live.notified = notifiedWith(covered, live.notified, true);
@@ -294,26 +310,26 @@ export class AlertBook {
     return next;
   }
 
-  /** Holds or releases an alert; what nobody was told of before is told at the release. */
+  /** Holds or releases an alert; receivers that were not notified before are notified at the release. */
   hold(builder: ChangesBuilder, live: LiveAlert, held: boolean): void {
     if (live.held === held) return;
     live.held = held;
     if (held) return;
-    if (live.told.size === 0) this.#notifications.record(builder, live, "fired");
+    if (live.notifiedLevels.size === 0) this.#notifications.record(builder, live, "fired");
     else this.#notifications.reminders.schedule(live);
   }
 
-  /** @returns those who are owed word now; the others when what holds it ends */
-  owe(
+  /** @returns the receivers that are notified now; the others are notified when the hold ends */
+  enqueue(
     builder: ChangesBuilder,
     change: AlertChange,
     receivers: Iterable<string>,
     groupKey: string | null,
-  ): Owed {
-    return this.#notifications.owe(builder, change, receivers, groupKey);
+  ): DispatchResult {
+    return this.#notifications.enqueue(builder, change, receivers, groupKey);
   }
 
-  /** The changes of a tick are complete. */
+  /** Completes the changes of a tick. */
   complete(builder: ChangesBuilder): void {
     this.#notifications.dispatch.keepIncidents(builder);
   }
@@ -323,7 +339,7 @@ export class AlertBook {
   }
 }
 
-/** The channel that an alert of the program itself is about: it is not told of itself. */
+/** Returns the channel that a built-in alert is about: that channel is not notified of its own failure. */
 function aboutChannel({ rule, labels: { channel } }: Alert): readonly string[] {
   return isBuiltIn(rule) && channel !== undefined ? [channel] : [];
 }

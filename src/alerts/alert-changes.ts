@@ -84,7 +84,7 @@ export class AlertChanges {
     happenedMs: number | null,
     stands?: AlertChange["stands"],
   ): AlertChange {
-    // Values of the daemon's own and of the exchange as a whole are not compared: they grow by themselves.
+    // Values of the daemon and of the exchange as a whole are not compared: they grow by themselves.
     const isCompared = alert.value !== null && alert.subject !== "daemon" && alert.subject !== "exchange";
     const compared = isCompared ? (this.#live.get(alert.id)?.comparison(alert.severity) ?? "worse") : null;
     const live = alert.state === "firing" ? this.#live.get(alert.id) : undefined;
@@ -96,7 +96,7 @@ export class AlertChanges {
             alert.severity,
             isEither ? "worse" : compared,
             this.#remind,
-            // On two sides that were both notified it is worse further from 0, by how much it moved.
+            // If both sides were notified, a value further from 0 is worse, by the amount it moved.
             isEither ? undefined : words?.worse(this.#remind.worseBy),
             words?.value,
           )

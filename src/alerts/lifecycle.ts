@@ -16,9 +16,12 @@ export interface LifecycleRule {
   readonly levels: readonly { readonly severity: Severity }[];
   readonly forMs: number;
   readonly keepFiringForMs: number;
-  /** Levels above this one may hold because of something that is not explained: they fire no sooner than `uncertainForMs`. */
+  /** Levels above this one may hold for an unexplained reason: they fire no sooner than `uncertainForMs`. */
   readonly certain?: Severity | null;
-  /** The same of the judgement before: a level that was certain until now fires no sooner than so long from now. Absent: all were. */
+  /**
+   * The same for the previous judgement: a level that was certain until now fires no sooner than `uncertainForMs` from
+   * now. Absent: all were certain.
+   */
   readonly certainBefore?: Severity | null | undefined;
 }
 
@@ -26,20 +29,20 @@ export const uncertainForMs = 10_000;
 
 export interface Lifecycle {
   readonly levels: readonly LevelState[];
-  /** Until when time is counted, ms. */
+  /** Time up to which the clocks have counted, ms. */
   readonly countedAtMs: number;
-  /** The judgement at `countedAtMs` was unknown, or there was none yet: the time that follows it is not counted. */
-  readonly blind: boolean;
-  /** The beginning of this run of the condition; null while nothing holds. */
+  /** True if the judgement at `countedAtMs` was unknown or missing: the time after it is not counted. */
+  readonly isUnknown: boolean;
+  /** The start of this run of the condition, ms; null while no level holds. */
   readonly sinceMs: number | null;
-  /** The levels by the last judgement by fresh inputs, where old judgements followed it; null: `levels` are these. */
+  /** The levels by the last judgement with fresh inputs, if stale judgements followed it; null: `levels` are these. */
   readonly fresh: readonly LevelState[] | null;
 }
 
 export type Judged =
-  /** `old`: by inputs that are stale. Default: by fresh ones. */
+  /** `old`: judged by stale inputs. Default: by fresh ones. */
   | { readonly known: true; readonly severity: Severity | null; readonly old?: boolean }
-  /** `fromMs`: the judgement before counts until then. Absent: nothing after it counts. */
+  /** `fromMs`: the previous judgement counts until then. Absent: the time after it does not count. */
   | { readonly known: false; readonly fromMs?: number };
 
 export type Transition = "none" | "pending" | "cleared" | "fired" | "rose" | "fell" | "ended";
@@ -54,18 +57,18 @@ export function newLifecycle(rule: LifecycleRule, nowMs: number): Lifecycle {
       goneMs: 0,
     })),
     countedAtMs: nowMs,
-    blind: true,
+    isUnknown: true,
     sinceMs: null,
     fresh: null,
   };
 }
 
-/** The levels without the time that old judgements counted: those that a restart goes on with. */
+/** Returns the levels without the time that stale judgements counted; a restart continues from these. */
 export function freshLevels({ levels, fresh }: Lifecycle): readonly LevelState[] {
   return fresh === null ? levels : levels.map((level, i) => (level.active ? level : fresh[i]!));
 }
 
-/** The state without the time that levels above this one held which do not fire. @param certain null: of all levels */
+/** Returns the state with the time of non-firing levels above `certain` reset. @param certain null: all levels */
 export function withoutHeld(state: Lifecycle, certain: Severity | null): Lifecycle {
   const rank = certain === null ? -1 : severityRank[certain];
   const cleared = (levels: readonly LevelState[]) =>
@@ -78,36 +81,36 @@ export function withoutHeld(state: Lifecycle, certain: Severity | null): Lifecyc
   return { ...state, levels, fresh, sinceMs: goesOn ? state.sinceMs : null };
 }
 
-/** The severity at which the alert fires now, or null. */
+/** Returns the severity at which the alert fires now, or null. */
 export function firingSeverity(levels: readonly LevelState[]): Severity | null {
   for (let i = levels.length - 1; i >= 0; i--) if (levels[i]!.active) return levels[i]!.severity;
   return null;
 }
 
-/** The time for which a level has held, ms: up to now where the last judgement is known. */
+/** Returns the time for which a level has held, ms; up to now if the last judgement is known. */
 export function heldMsOf(
-  { levels, blind, countedAtMs }: Lifecycle,
+  { levels, isUnknown, countedAtMs }: Lifecycle,
   severity: Severity,
   nowMs: number,
 ): number {
   const level = levels.find((one) => one.severity === severity);
   if (level === undefined || !level.holds) return 0;
-  return level.heldMs + (blind ? 0 : Math.max(0, nowMs - countedAtMs));
+  return level.heldMs + (isUnknown ? 0 : Math.max(0, nowMs - countedAtMs));
 }
 
-/** True if some level is active and the last judgement, by fresh inputs, was that none holds. */
-export function isGone({ levels, blind, fresh }: Lifecycle): boolean {
+/** Returns true if a level is active and the last judgement, by fresh inputs, was that none holds. */
+export function isGone({ levels, isUnknown, fresh }: Lifecycle): boolean {
   return (
-    !blind && fresh === null && levels.some(({ active }) => active) && !levels.some(({ holds }) => holds)
+    !isUnknown && fresh === null && levels.some(({ active }) => active) && !levels.some(({ holds }) => holds)
   );
 }
 
-/** True if the last judgement, by fresh inputs, was that the level at which it fires does not hold. */
-export function isBetter({ levels, blind, fresh }: Lifecycle): boolean {
-  return !blind && fresh === null && levels.findLast(({ active }) => active)?.holds === false;
+/** Returns true if the last judgement, by fresh inputs, was that the firing level does not hold. */
+export function isBetter({ levels, isUnknown, fresh }: Lifecycle): boolean {
+  return !isUnknown && fresh === null && levels.findLast(({ active }) => active)?.holds === false;
 }
 
-/** The time at which it ends if nothing of it holds again, ms; null: something holds, or nobody knows. */
+/** Returns the time at which the alert ends if no level holds again, ms; null: a level holds, or this is unknown. */
 export function endsMs(
   state: Lifecycle,
   { keepFiringForMs }: Pick<LifecycleRule, "keepFiringForMs">,
@@ -125,14 +128,14 @@ export function step(
 ): { readonly state: Lifecycle; readonly transition: Transition } {
   if (!judged.known) {
     const { fromMs = state.countedAtMs } = judged;
-    const levels = state.blind ? state.levels : counted(state, Math.min(fromMs, nowMs), rule);
-    return { state: { ...state, levels, countedAtMs: nowMs, blind: true }, transition: "none" };
+    const levels = state.isUnknown ? state.levels : counted(state, Math.min(fromMs, nowMs), rule);
+    return { state: { ...state, levels, countedAtMs: nowMs, isUnknown: true }, transition: "none" };
   }
   const { old = false } = judged;
-  // Nobody knows what held while the inputs were stale.
+  // It is unknown which levels held while the inputs were stale.
   const known = old || state.fresh === null ? state.levels : freshLevels(state);
   const elapsedMs =
-    state.blind || old !== (state.fresh !== null) ? 0 : Math.max(0, nowMs - state.countedAtMs);
+    state.isUnknown || old !== (state.fresh !== null) ? 0 : Math.max(0, nowMs - state.countedAtMs);
   const rank = judged.severity === null ? -1 : severityRank[judged.severity];
   const before = firingSeverity(known);
   const levels = known.map((level) => {
@@ -144,14 +147,14 @@ export function step(
   const holds = rank >= 0 || fresh?.some((level) => level.holds);
   const sinceMs = holds || after !== null ? (state.sinceMs ?? nowMs) : null;
   return {
-    state: { levels, countedAtMs: nowMs, blind: false, sinceMs, fresh: sinceMs === null ? null : fresh },
+    state: { levels, countedAtMs: nowMs, isUnknown: false, sinceMs, fresh: sinceMs === null ? null : fresh },
     transition: transition(before, after, state.sinceMs !== null, sinceMs !== null),
   };
 }
 
 /**
- * The levels after the time up to `untilMs`, with the judgement as it was. An unknown judgement moves no level: one whose
- * clock has run out moves with the next known judgement.
+ * Counts the time up to `untilMs` under the previous judgement. An unknown judgement changes no level: a level whose
+ * clock has run out changes with the next known judgement.
  */
 function counted(
   { levels, countedAtMs, fresh }: Lifecycle,
@@ -161,7 +164,7 @@ function counted(
   const elapsedMs = untilMs - countedAtMs;
   if (elapsedMs <= 0) return levels;
   return levels.map((level) => {
-    // Nobody knows now whether it holds for certain.
+    // It is unknown whether this level holds with certainty.
     if (level.holds) {
       const forMs = level.active ? rule.forMs : Math.max(rule.forMs, uncertainForMs);
       return { ...level, heldMs: Math.min(level.heldMs + elapsedMs, forMs) };
@@ -173,13 +176,13 @@ function counted(
 }
 
 function stepLevel(level: LevelState, holds: boolean, elapsedMs: number, rule: LifecycleRule): LevelState {
-  // A span counts for a clock only when both of its ends say the same.
+  // A span counts for a clock only if the judgements at both of its ends agree.
   const spanMs = level.holds === holds ? elapsedMs : 0;
   if (holds) {
     const forMs = forMsOf(rule, level.severity);
     const becomesUncertain =
       !isCertain(rule.certain, level.severity) && isCertain(rule.certainBefore, level.severity);
-    // Bounded, so that a level that has fired stays the same value while nothing changes.
+    // Bounded, so that the value of a level that has fired does not change while nothing else does.
     const mostMs = becomesUncertain && !level.active ? forMs - uncertainForMs : forMs;
     const heldMs = Math.min((level.holds ? level.heldMs : 0) + spanMs, mostMs);
     return {
@@ -199,7 +202,7 @@ function forMsOf({ forMs, certain }: LifecycleRule, severity: Severity): number 
   return isCertain(certain, severity) ? forMs : Math.max(forMs, uncertainForMs);
 }
 
-/** @param certain the highest level that is certain; null: none is; undefined: all are */
+/** @param certain the highest certain level; null: none is certain; undefined: all are */
 function isCertain(certain: Severity | null | undefined, severity: Severity): boolean {
   return certain === undefined || (certain !== null && severityRank[severity] <= severityRank[certain]);
 }
@@ -221,11 +224,11 @@ function transition(
 }
 
 /**
- * The time at which time alone changes the state next, provided that the judgement stays as it is: the end of `for` or of
- * `keepFiringFor` of some level. Null when no clock runs.
+ * Returns the next time at which the state changes by time alone, with an unchanged judgement: the end of `for` or
+ * `keepFiringFor` of a level. Null if no clock runs.
  */
 export function nextDeadlineMs(state: Lifecycle, rule: LifecycleRule): number | null {
-  if (state.blind) return null;
+  if (state.isUnknown) return null;
   let restMs = Number.POSITIVE_INFINITY;
   for (const level of state.levels) {
     if (!level.active && level.holds) restMs = Math.min(restMs, forMsOf(rule, level.severity) - level.heldMs);

@@ -1,4 +1,4 @@
-/** An alert that fires, with its texts and its reminders. */
+/** A firing alert with its texts and reminders. */
 
 import type { Alert, Severity } from "../domain/alert.ts";
 import type { Due } from "../domain/deadlines.ts";
@@ -9,7 +9,7 @@ import type { Comparison } from "./reminders/worsening.ts";
 import type { LimitWords } from "./texts/limit-text.ts";
 import { type Compared, withWorst } from "./texts/worst.ts";
 
-/** The text of an alert at one moment. */
+/** The text of an alert at one time. */
 export interface AlertText {
   readonly summary: string;
   readonly description: string;
@@ -18,7 +18,7 @@ export interface AlertText {
   readonly details: readonly (readonly [string, string])[];
   /** The facts that channel templates name. Left out: none. */
   readonly facts?: TemplateFacts | undefined;
-  /** The summary states the age of what it rests on. */
+  /** True if the summary states the age of its data. */
   readonly statesAge?: true;
 }
 
@@ -33,39 +33,39 @@ export interface NewAlert extends AlertText {
   readonly alreadySo: boolean;
   readonly runbook: string | null;
   readonly happenedMs: number | null;
-  /** Nobody is ever owed word of it. Default false. */
+  /** True if nobody is notified of it. Default false. */
   readonly shadow?: boolean;
   readonly drill?: true;
   readonly eventType?: string;
-  /** The alert follows from a judgement of just now. Default false: it is told because something cannot be judged. */
+  /** True if the alert follows from a current judgement. Default false: it fires because something cannot be judged. */
   readonly judged?: boolean;
   /** The comparison of its value with the one notified before, at a level. Default: "worse". */
   readonly comparison?: (severity: Severity) => Comparison | null;
   /** Its value and the limit of a level, in words. Default: none. */
   readonly limit?: (severity: Severity, value: number | null) => LimitWords | null;
-  /** Does not route to these: a broken channel is not told of itself. */
+  /** Receivers to which it is not routed: a broken channel is not notified of its own failure. */
   readonly except?: readonly string[];
 }
 
-/** An alert that fires, with what has been told of it. */
+/** A firing alert with its notified state. */
 export class LiveAlert implements Due {
   alert: Alert;
-  /** Everybody who was told of it since it fired, and the level at which they were told last. */
-  readonly told: Map<string, Severity>;
+  /** The receivers notified since it fired, with the level of their last notification. */
+  readonly notifiedLevels: Map<string, Severity>;
   readonly except: readonly string[];
-  /** The time of the last word of it that called each receiver, ms. Left out: not known since the start. */
-  readonly calledMs = new Map<string, number>();
-  /** The time of the last word of it before the start, ms, for those of whom that is not known. */
-  wordMs = Number.NEGATIVE_INFINITY;
-  toldAtMs: number;
-  /** Null: it has no value. */
+  /** The time of the last notifying message to each receiver, ms. Left out: not known since the start. */
+  readonly lastNotifiedMs = new Map<string, number>();
+  /** The time of the last notification before the start, ms, for receivers not in `lastNotifiedMs`. */
+  notifiedBeforeMs = Number.NEGATIVE_INFINITY;
+  notifiedAtMs: number;
+  /** The value of the last notification; null: it has no value. */
   notified: Notified | null;
   reminders = 0;
-  /** Inhibited: changes are recorded, nobody is owed word. */
+  /** True if inhibited: changes are recorded and nobody is notified. */
   held = false;
   details: readonly (readonly [string, string])[] = [];
   facts: TemplateFacts | undefined;
-  /** Time of the judgement that fired it, ms; null where nothing was. */
+  /** Time of the judgement that fired it, ms; null if it follows from no judgement. */
   judgedAtMs: number | null = null;
   /** The comparison of its value with the one notified before, at a level. */
   comparison: (severity: Severity) => Comparison | null = () => "worse";
@@ -75,31 +75,31 @@ export class LiveAlert implements Due {
   isFurther: Compared["isFurther"] = () => null;
   /** Returns true if its condition is known not to hold, and it only waits for its end. */
   isGone: (nowMs: number) => boolean = () => false;
-  /** The wait of its end for the liquidation history; null: it does not wait for that. */
+  /** The wait of its end for the liquidation history; null: it does not wait. */
   endingWait: EndingWait | null = null;
-  /** Returns true if the level at which it fires is known not to hold, and it only waits to fall or to end. */
+  /** Returns true if the firing level is known not to hold, and it only waits to fall or to end. */
   isBetter: () => boolean = () => false;
-  /** Its text now; null where nobody can tell (its subject is gone, or nothing is known). */
+  /** Returns the current text; null if it is unknown (its subject no longer exists, or there is no data). */
   textNow: (nowMs: number) => AlertText | null = () => null;
-  /** Its text by the newest known figures, however old; null as above. */
+  /** Returns the text by the newest known figures, however old; null as above. */
   lastText: (nowMs: number) => AlertText | null = (nowMs) => this.textNow(nowMs);
-  /** Its last text before it could not be judged any more; null: there is none, or it can be. */
+  /** The last text before it could no longer be judged; null: there is none, or it can be judged. */
   lastSeen: AlertText | null = null;
-  /** Its text before its account was last seen to hold less; null: that was not seen. */
+  /** The text before a loss of its account's holdings was last seen; null: no loss was seen. */
   beforeLoss: AlertText | null = null;
-  /** Called when a reminder or an acknowledgement states its newest text. */
+  /** Called when a reminder or an acknowledgement includes the newest text. */
   onRenewed: (nowMs: number) => void = () => {};
   /** True from a start, or the end of a standstill, until it is judged. */
   unjudged = false;
-  /** Until when what is due waits for that, ms; null: nothing was due yet. */
+  /** The time until which due reminders wait for the judgement, ms; null: nothing was due yet. */
   unjudgedUntilMs: number | null = null;
-  /** The wait began anew after a standstill, and it was not judged since. */
+  /** True if the wait restarted after a standstill and it has not been judged since. */
   waitsAnew = false;
-  /** The end of the last standstill, ms: what was read before it judges nothing. */
+  /** The end of the last standstill, ms: data read before it does not count as a judgement. */
   stoodStillMs = Number.NEGATIVE_INFINITY;
-  /** Until when what is due about it waits because its condition does not hold, or was not judged yet, ms. */
+  /** The time until which due reminders wait because the condition does not hold or was not judged yet, ms. */
   waitsToMs = Number.NEGATIVE_INFINITY;
-  /** Its text holds until whoever fired it changes it: nothing is judged. */
+  /** True if its text is constant until its source changes it: nothing is judged. */
   lasting = true;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
@@ -109,25 +109,25 @@ export class LiveAlert implements Due {
 
   constructor(
     alert: Alert,
-    told: Iterable<readonly [string, Severity]>,
+    notifiedLevels: Iterable<readonly [string, Severity]>,
     except: readonly string[],
     onDue: (live: LiveAlert, nowMs: number) => void,
   ) {
     this.alert = alert;
-    this.told = new Map(told);
+    this.notifiedLevels = new Map(notifiedLevels);
     this.except = except;
-    this.toldAtMs = alert.firedAtMs;
+    this.notifiedAtMs = alert.firedAtMs;
     this.notified = notifiedWith(alert.value);
     this.#onDue = onDue;
   }
 
-  /** Goes on where it was before a reload. */
+  /** Continues from its state before a reload. */
   goOn(before: LiveAlert): void {
-    const { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order } = before;
-    Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
+    const { notifiedAtMs, notified, reminders, held, details, facts, judgedAtMs, order } = before;
+    Object.assign(this, { notifiedAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
     this.limit = before.limit;
-    for (const [receiver, ms] of before.calledMs) this.calledMs.set(receiver, ms);
-    this.wordMs = before.wordMs;
+    for (const [receiver, ms] of before.lastNotifiedMs) this.lastNotifiedMs.set(receiver, ms);
+    this.notifiedBeforeMs = before.notifiedBeforeMs;
     this.lastSeen = before.lastSeen;
     this.beforeLoss = before.beforeLoss;
     this.lasting = before.lasting;
@@ -138,7 +138,7 @@ export class LiveAlert implements Due {
     this.stoodStillMs = before.stoodStillMs;
   }
 
-  /** Its text by the newest known figures, and the time of these, ms; null where there is none. */
+  /** Returns the text by the newest known figures, and their time, ms; null if there is none. */
   newest(nowMs: number): { readonly text: AlertText; readonly atMs: number } | null {
     const now = this.textNow(nowMs);
     if (now !== null) return { text: now, atMs: nowMs };
@@ -146,7 +146,7 @@ export class LiveAlert implements Due {
     return text && { text, atMs: text.statesAge ? nowMs : text.dataAtMs };
   }
 
-  /** Takes its newest text. @returns true if nothing could be judged now */
+  /** Takes the newest text. @returns true if nothing can be judged now */
   renew(nowMs: number): boolean {
     const newest = this.newest(nowMs);
     if (newest === null) return !this.lasting;

@@ -1,8 +1,9 @@
 /**
- * Notifies of what happens to alerts: records each change, owes word of it, and follows it up with reminders and chains.
+ * Notifies receivers of alert changes: records each change, creates its pending deliveries, and schedules reminders and
+ * escalation chains.
  *
- * A change is owed to the receivers that the routing names for the alert as it then stands; an ending or a fall to those
- * who were notified before. What is held (inhibited) is recorded and owed when the hold ends, if it still stands.
+ * A change is sent to the receivers that the routing names for the current alert; an end or a fall to those that were
+ * notified before. Inhibited changes are recorded and sent when the hold ends, if they still apply.
  */
 
 import {
@@ -23,12 +24,12 @@ import { withoutAcknowledgement } from "./reminders/quiet.ts";
 import { notifiedWith } from "./reminders/remind.ts";
 import { ReminderTimes } from "./reminders/reminder-times.ts";
 import { AlertRoutes, labelsOf } from "./routing/alert-routes.ts";
-import { Dispatch, type Owed } from "./routing/dispatch.ts";
+import { Dispatch, type DispatchResult } from "./routing/dispatch.ts";
 import { Holds } from "./routing/holds.ts";
 import type { Inhibitions } from "./routing/inhibit.ts";
 import type { Routing } from "./routing/route.ts";
 
-/** Changes after which the values that were notified before no longer count. */
+/** Changes that reset the previously notified values. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
 
 export interface NotificationsOptions extends AlertChangesOptions {
@@ -37,7 +38,7 @@ export interface NotificationsOptions extends AlertChangesOptions {
   readonly inhibit: Inhibitions;
   readonly timezone: string;
   readonly deadlines: Deadlines;
-  /** The changes builder of the tick that runs; reminders come due inside one. */
+  /** Returns the changes builder of the current tick; reminders come due inside a tick. */
   readonly builder: () => ChangesBuilder;
 }
 
@@ -53,8 +54,8 @@ export class Notifications {
   readonly #builder: () => ChangesBuilder;
 
   /**
-   * @param live the alerts that fire, by their numbers
-   * @param before those of the watch that is replaced at a reload
+   * @param live the firing alerts, by number
+   * @param before the notifications of the watch that is replaced at a reload
    */
   constructor(
     options: NotificationsOptions,
@@ -85,7 +86,7 @@ export class Notifications {
           const one = live.get(id);
           return one === undefined || one.held ? null : waitsUntilMs(one, nowMs);
         },
-        tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
+        notifyNow: (id, receivers, into) => this.#notifyNow(id, receivers, into),
       },
       before?.dispatch,
     );
@@ -103,19 +104,19 @@ export class Notifications {
     );
   }
 
-  /** @returns those who are owed word now; the others when what holds it ends */
-  owe(
+  /** @returns the receivers that are notified now; the others are notified when the hold ends */
+  enqueue(
     builder: ChangesBuilder,
     change: AlertChange,
     receivers: Iterable<string>,
     groupKey: string | null,
     { voids = false, released = false }: { readonly voids?: boolean; readonly released?: boolean } = {},
-  ): Owed {
+  ): DispatchResult {
     const remindMs = this.reminders.everyMs(change.alert.severity);
-    return this.dispatch.owe(builder, change, receivers, groupKey, { voids, released, remindMs });
+    return this.dispatch.enqueue(builder, change, receivers, groupKey, { voids, released, remindMs });
   }
 
-  /** Records a change of an alert, and owes word of it to those whom it is news to. */
+  /** Records a change of an alert, and notifies the receivers that have not received it. */
   record(
     builder: ChangesBuilder,
     live: LiveAlert,
@@ -130,9 +131,9 @@ export class Notifications {
       readonly happenedMs?: number | null;
       readonly stands?: AlertChange["stands"];
       readonly past?: boolean;
-      /** Its acknowledgement became void. */
+      /** True if its acknowledgement became void. */
       readonly voids?: boolean;
-      /** Those who are told. Left out: whom it concerns. */
+      /** The receivers to notify. Left out: all that it concerns. */
       readonly among?: readonly string[] | undefined;
     } = {},
   ): void {
@@ -145,11 +146,11 @@ export class Notifications {
       happenedMs,
       stands,
     );
-    // Whoever was told that it fires is told that it ended.
+    // Receivers notified of the firing are notified of the end.
     if (live.held && kind !== "ended") return;
     const to = among ?? this.#toTell(live, kind);
-    const { receivers: owed, called } = this.owe(builder, change, to, null, { voids });
-    for (const receiver of called) live.calledMs.set(receiver, builder.atMs);
+    const { receivers: notified, called } = this.enqueue(builder, change, to, null, { voids });
+    for (const receiver of called) live.lastNotifiedMs.set(receiver, builder.atMs);
     if (kind === "ended") {
       this.escalations.settle(live.alert.id, builder);
       this.holds.sourceEnded(builder.atMs);
@@ -158,26 +159,31 @@ export class Notifications {
     if (kind === "fired" || kind === "rose") this.beginChains(live.alert, builder);
     else if (kind === "fell" && !this.#routes.escalates(live.alert))
       this.escalations.settle(live.alert.id, builder);
-    for (const receiver of owed) live.told.set(receiver, live.alert.severity);
-    // A quiet change puts no reminder of a critical alert off.
-    if (owed.length === 0 || called.length > 0 || live.alert.severity !== "critical")
-      live.toldAtMs = builder.atMs;
+    for (const receiver of notified) live.notifiedLevels.set(receiver, live.alert.severity);
+    // A quiet change does not postpone the reminder of a critical alert.
+    if (notified.length === 0 || called.length > 0 || live.alert.severity !== "critical")
+      live.notifiedAtMs = builder.atMs;
     live.notified = notifiedWith(live.alert.value, live.notified, beginsAnew.has(kind));
     if (kind === "fired" || kind === "rose") live.reminders = 0;
     else if (kind === "reminder") live.reminders++;
     this.reminders.schedule(live);
   }
 
-  /** Those whom a change is news to: of an end all who were told of the alert, of a fall those who were told of more. */
+  /**
+   * Returns the receivers of a change: for an end, all that were notified of the alert; for a fall, those notified of a
+   * higher level.
+   */
   #toTell(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
-    const { alert, told } = live;
-    if (kind === "ended") return [...told.keys()];
+    const { alert, notifiedLevels } = live;
+    if (kind === "ended") return [...notifiedLevels.keys()];
     if (kind === "fell")
-      return [...told.keys()].filter((one) => newsOf(alert.severity, told.get(one)) === kind);
+      return [...notifiedLevels.keys()].filter(
+        (one) => newsOf(alert.severity, notifiedLevels.get(one)) === kind,
+      );
     return alert.shadow ? [] : this.#routes.concerned(live);
   }
 
-  /** A reminder of an alert came due. */
+  /** Called when a reminder of an alert is due. */
   readonly remind = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
     const builder = this.#builder();
@@ -189,22 +195,22 @@ export class Notifications {
     }
     const due = this.reminders.due(live, atMs);
     if (due === null) return;
-    // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
+    // A lapsed acknowledgement is removed with a recorded change, by the reminder that follows from it.
     const lapsed = live.alert.acknowledgedAtMs !== null;
     if (lapsed) live.alert = withoutAcknowledgement(live.alert);
     if (lapsed) this.beginChains(live.alert, builder);
-    // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
+    // A reminder states the current text. If that is unknown it states the newest known one, with its age.
     const past = live.renew(atMs);
     this.record(builder, live, "reminder", { past, voids: lapsed, among: due.among });
   };
 
-  /** Begins the chains of an alert. */
+  /** Starts the escalation chains of an alert. */
   beginChains(alert: Alert, builder: ChangesBuilder): void {
     if (this.#routes.escalates(alert)) this.escalations.begin(alert, this.#routes.ways(alert), builder);
     else this.escalations.settle(alert.id, builder);
   }
 
-  /** Tells the next of a chain. @returns whether the chain goes on */
+  /** Notifies the next receiver of a chain. @returns true if the chain continues */
   #escalate(
     builder: ChangesBuilder,
     alertId: number,
@@ -217,29 +223,35 @@ export class Notifications {
     if (!alert || alert.acknowledgedAtMs !== null) return false;
     const past = live?.renew(builder.atMs) ?? false;
     const details = [words, ...(live?.details ?? [])];
-    const told = { details, facts: live?.facts, past };
-    const change = this.changes.change(builder, live?.alert ?? alert, "escalated", told, null);
-    for (const receiver of this.owe(builder, change, receivers, null).receivers)
-      live?.told.set(receiver, live.alert.severity);
+    const content = { details, facts: live?.facts, past };
+    const change = this.changes.change(builder, live?.alert ?? alert, "escalated", content, null);
+    for (const receiver of this.enqueue(builder, change, receivers, null).receivers)
+      live?.notifiedLevels.set(receiver, live.alert.severity);
     return true;
   }
 
-  /** Notifies of an alert that was held and still fires, as it is now: each receiver of what is new to it. */
-  #tellNow(alertId: number, receivers: readonly string[], builder: ChangesBuilder): boolean {
+  /**
+   * Notifies of an alert that was held and still fires, in its current state: each receiver of what it has not
+   * received.
+   */
+  #notifyNow(alertId: number, receivers: readonly string[], builder: ChangesBuilder): boolean {
     const live = this.#live.get(alertId);
     if (!live || live.held) return false;
-    // Somebody takes care of it.
-    if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
+    // The alert is acknowledged.
+    if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.notifiedLevels.has(one)))
+      return true;
     const past = live.renew(builder.atMs);
     const { alert, details, facts } = live;
-    const kinds = Map.groupBy(receivers, (receiver) => newsOf(alert.severity, live.told.get(receiver)));
+    const kinds = Map.groupBy(receivers, (receiver) =>
+      newsOf(alert.severity, live.notifiedLevels.get(receiver)),
+    );
     for (const [kind, some] of kinds) {
       const change = this.changes.change(builder, alert, kind, { details, facts, past }, null);
-      const { receivers: owed, called } = this.owe(builder, change, some, null, { released: true });
-      for (const receiver of owed) live.told.set(receiver, alert.severity);
-      for (const receiver of called) live.calledMs.set(receiver, builder.atMs);
+      const { receivers: notified, called } = this.enqueue(builder, change, some, null, { released: true });
+      for (const receiver of notified) live.notifiedLevels.set(receiver, alert.severity);
+      for (const receiver of called) live.lastNotifiedMs.set(receiver, builder.atMs);
     }
-    live.toldAtMs = builder.atMs;
+    live.notifiedAtMs = builder.atMs;
     live.notified = notifiedWith(
       alert.value,
       live.notified,
@@ -255,9 +267,9 @@ export class Notifications {
   }
 }
 
-/** The change that tells of a level. @param told the level that was told last; undefined: none was */
-function newsOf(severity: Severity, told: Severity | undefined): AlertChangeKind {
-  if (told === undefined) return "fired";
-  const rises = severityRank[severity] - severityRank[told];
+/** Returns the kind of change that notifies of a level. @param notified the level notified last; undefined: none */
+function newsOf(severity: Severity, notified: Severity | undefined): AlertChangeKind {
+  if (notified === undefined) return "fired";
+  const rises = severityRank[severity] - severityRank[notified];
   return rises > 0 ? "rose" : rises < 0 ? "fell" : "reminder";
 }

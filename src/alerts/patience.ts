@@ -1,8 +1,10 @@
-/** Times for which a message waits for what is not known yet, ms. */
+/** Times for which a message waits for missing data, ms. */
 
-/** A subject first seen later than this after a start may have come about since, so that nobody can say it was so then. */
+/**
+ * A subject first seen later than this after a start may have appeared since the start: its earlier state is unknown.
+ */
 export const firstLookMs = 60_000;
-/** Time for which a new alert waits for figures that its texts name and that were not read since the start. */
+/** Time for which a new alert waits for figures in its texts that were not read since the start. */
 export const textPatienceMs = 5_000;
 /** Time without data, beyond `staleAfter`, after which it is reported, ms. */
 export const noDataForMs = 30_000;

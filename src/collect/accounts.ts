@@ -1,6 +1,6 @@
 /**
- * The trader accounts of each wallet, as far as trader states have told of them. Subaccount 0 always counts as known; one
- * that is gone (an isolated account ends with its position) still has an inbox, so it stays, across restarts too.
+ * The trader accounts of each wallet, as listed by trader states. Subaccount 0 always counts as known; a closed one
+ * (an isolated account ends with its position) still has an inbox, so it stays, across restarts too.
  */
 import type { Observation } from "../domain/observation.ts";
 import { type TraderIndex, traderAddress } from "../wallet/address.ts";
@@ -13,10 +13,13 @@ export interface KnownAccount extends TraderIndex {
 
 interface Accounts {
   known: readonly KnownAccount[];
-  /** The accounts that the newest state of each PDA index lists, of those that were read since the start. */
+  /** The accounts that the newest state of each PDA index lists, of those read since the start. */
   listed: readonly Listed[];
   stored: string;
-  /** The number of accounts with which `stored` was compared: they are never forgotten, so as many are the same ones. */
+  /**
+   * The number of accounts with which `stored` was compared: accounts are never removed, so an equal number means the
+   * same ones.
+   */
   comparedCount: number;
 }
 
@@ -55,7 +58,7 @@ export class AccountBook {
     return this.#accounts.get(wallet)?.known ?? none;
   }
 
-  /** Those that the newest states list. */
+  /** Returns the accounts that the newest states list. */
   present(wallet: string): readonly KnownAccount[] {
     const entry = this.#accounts.get(wallet);
     if (!entry) return [];
@@ -68,23 +71,23 @@ export class AccountBook {
     return this.#accounts.get(wallet)?.known.length ?? 0;
   }
 
-  /** True if the state of every PDA index was read since the start. */
+  /** Returns true if the state of every PDA index was read since the start. */
   complete(wallet: CollectedWallet): boolean {
     const entry = this.#accounts.get(wallet.name);
     return wallet.pdaIndices.every((index) => entry?.listed.some(({ pdaIndex }) => pdaIndex === index));
   }
 
-  /** Takes what a trader state lists. @returns the accounts that were not known before */
+  /** Takes the accounts of a trader state. @returns the accounts that were not known before */
   take(wallet: CollectedWallet, pdaIndex: number, subaccounts: readonly number[]): readonly KnownAccount[] {
     const entry = this.#accounts.get(wallet.name);
     if (!entry) return [];
-    // Nearly always the same as last time.
+    // In nearly all cases the same as last time.
     const known = entry.listed.find((one) => one.pdaIndex === pdaIndex);
     const before = known?.subaccounts;
     if (before?.length === subaccounts.length && before.every((one, i) => one === subaccounts[i]))
       return none;
     const now = { pdaIndex, subaccounts };
-    // Each in its place: those of the index that was read first come first.
+    // The order stays: the accounts of the index that was read first come first.
     entry.listed = known ? entry.listed.map((one) => (one === known ? now : one)) : entry.listed.concat(now);
     const fresh: KnownAccount[] = [];
     for (const subaccount of subaccounts) {
@@ -94,7 +97,7 @@ export class AccountBook {
     return fresh;
   }
 
-  /** The state to store so that a restart knows the same; null: nothing new. */
+  /** Returns the state to store, so that a restart has the same accounts; null: nothing new. */
   unstored(wallet: CollectedWallet, atMs: number): (Observation & { kind: "events" }) | null {
     const entry = this.#accounts.get(wallet.name);
     if (!entry) return null;
@@ -107,7 +110,7 @@ export class AccountBook {
     return noteOf(cursorPrefix + wallet.name, names, atMs);
   }
 
-  /** It was stored. */
+  /** Notes that the state was stored. */
   stored(wallet: CollectedWallet): void {
     const entry = this.#accounts.get(wallet.name);
     if (!entry) return;
@@ -124,17 +127,17 @@ function add(entry: Accounts, wallet: CollectedWallet, index: TraderIndex): Know
   return account;
 }
 
-/** Nearly always there is but one. */
+/** In nearly all cases there is only one. */
 function find({ known }: Accounts, { pdaIndex, subaccount }: TraderIndex): KnownAccount | undefined {
   return known.find((one) => one.subaccount === subaccount && one.pdaIndex === pdaIndex);
 }
 
-/** As they are stored. */
+/** Returns the accounts in their stored form. */
 function namesOf({ known }: Accounts): string {
   return known.map(({ pdaIndex, subaccount }) => `${pdaIndex}.${subaccount}`).join(" ");
 }
 
-/** An observation that stores a cursor and tells of nothing: of no wallet, so that no source counts as read. */
+/** Returns an observation that stores a cursor and nothing else: it has no wallet, so that no source counts as read. */
 export function noteOf(name: string, value: string, atMs: number): Observation & { kind: "events" } {
   return {
     kind: "events",

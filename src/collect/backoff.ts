@@ -2,7 +2,7 @@
 import type { Random } from "../domain/clock.ts";
 import type { Source } from "../domain/sources.ts";
 
-/** The sources that risk rests on: tried at least this often, whatever is wrong. */
+/** Sources that risk is computed from: tried at least this often, whatever the failure. */
 const CRITICAL_MS = 30_000;
 const OTHERS_MS = 120_000;
 const FIRST_MS = 2_000;
@@ -10,8 +10,8 @@ const FIRST_MS = 2_000;
 const critical: ReadonlySet<Source> = new Set(["traderState", "markets", "marketConfig", "notifications"]);
 
 /**
- * ms to wait after `failures` in a row: from 2 s (or the interval, where that is shorter) doubling, with jitter, never
- * longer than 30 s for critical sources and 2 min for others, even where the exchange asks for more.
+ * Returns the delay after `failures` in a row, ms: from 2 s (or the interval, if that is shorter) doubling, with jitter,
+ * at most 30 s for critical sources and 2 min for others, even if the exchange asks for more.
  */
 export function backoffMs(
   source: Source,

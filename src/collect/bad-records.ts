@@ -1,7 +1,7 @@
 /**
- * Handles records that the contract does not know: counted each time, said once, kept for inspection once an hour a kind. A
- * kind is an endpoint and the fields that do not fit, or what is wrong where that is no field; numbers (of rows, of
- * characters) do not tell kinds apart. The other side chooses what it sends, so each of these has a limit.
+ * Handles records that do not match the contract: counted each time, logged once, stored for inspection once an hour a
+ * kind. A kind is an endpoint and the invalid fields, or the error if it concerns no field; numbers (of rows, of
+ * characters) do not distinguish kinds. The other side decides what it sends, so each of these has a limit.
  */
 import type { Clock } from "../domain/clock.ts";
 import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
@@ -10,23 +10,23 @@ import type { CollectLog } from "./log.ts";
 
 const KEEP_AGAIN_MS = 3_600_000;
 const MOST_KINDS = 1_000;
-/** Maximum number of problems kept apart for an endpoint; more are one kind. */
+/** Maximum number of separate problems of an endpoint; more are one kind. */
 const MOST_PROBLEMS = 20;
-/** Maximum number of bodies kept an hour, of all kinds. One may have 64 Ki characters. */
+/** Maximum number of bodies stored an hour, of all kinds. One may have 64 Ki characters. */
 const MOST_KEPT = 100;
 const MOST_PATH = 200;
 const MOST_PROBLEM = 1_000;
 const MOST_WORD = 100;
-/** The part of a word in which secrets are looked for: one that is cut off could not be known. */
+/** The part of a text that is searched for secrets: a truncated secret could not be recognized. */
 const MOST_SEARCHED = 16_384;
 
-/** A body to keep. */
+/** A body to store. */
 export interface BadRecord {
   /** Name in the table of endpoints. */
   readonly source: string;
   readonly wallet: string | null;
   readonly endpoint: string;
-  /** First field that does not fit; empty: the whole answer. */
+  /** First invalid field; empty: the whole answer. */
   readonly field: string;
   /** One line for people. */
   readonly problem: string;
@@ -41,13 +41,13 @@ export class BadRecords {
   readonly #kinds = new Map<string, number>();
   readonly #problems = new Map<string, Set<string>>();
   readonly #words = new Set<string>();
-  /** Begin of the hour in which so many bodies were kept, ms. */
+  /** Start of the hour for which bodies are counted, ms. */
   #hourMs = Number.NEGATIVE_INFINITY;
   #keptInHour = 0;
   readonly #limitsLogged = new Set<string>();
   count = 0;
 
-  /** @param secrets the tokens in use, which no text of the exchange may bring back */
+  /** @param secrets the current tokens, which are removed from texts of the exchange */
   constructor(
     clock: Clock,
     log: CollectLog,
@@ -60,7 +60,7 @@ export class BadRecords {
     this.#keep = keep;
   }
 
-  /** The beginning of a text of the exchange, to be kept, without secrets. */
+  /** Returns the beginning of a text of the exchange without secrets, for storage. */
   readonly withoutSecrets = (text: string, most = MOST_KEPT_BODY): string =>
     hideSecretsAtBeginning(text, this.#secrets(), most);
 
@@ -83,7 +83,7 @@ export class BadRecords {
       this.#log.warn({ endpoint, wallet, field }, `the exchange sent what is not known here: ${text}`);
     }
     if (keptMs !== undefined && now - keptMs < KEEP_AGAIN_MS) return;
-    // Looking for secrets in a body takes time: done for those alone that are kept.
+    // The search for secrets is slow: done only for stored bodies.
     const hasPlace = this.#hasPlace(now);
     this.#kinds.set(kind, hasPlace ? now : Number.NEGATIVE_INFINITY);
     const kept = hasPlace ? body() : null;
@@ -99,7 +99,7 @@ export class BadRecords {
     });
   }
 
-  /** Returns false where none of this hour's places for bodies is left. */
+  /** Returns false if the maximum of this hour is reached. */
   #hasPlace(nowMs: number): boolean {
     if (nowMs - this.#hourMs >= KEEP_AGAIN_MS) {
       this.#hourMs = nowMs;
@@ -112,7 +112,7 @@ export class BadRecords {
     return false;
   }
 
-  /** Logs a limit that was reached, one time. */
+  /** Logs a reached limit once. */
   #logLimit(text: string): void {
     if (this.#limitsLogged.has(text)) return;
     this.#limitsLogged.add(text);
@@ -128,7 +128,7 @@ export class BadRecords {
     return one;
   }
 
-  /** A word of an enum that the rule language does not know. Not a bad record: it is read as "other". */
+  /** Logs an enum value that the rule language does not know. It is no bad record: it is read as "other". */
   unknownWord(endpoint: string, field: string, whole: string): void {
     const name = `${endpoint} ${field} ${beginningOf(whole, MOST_WORD)}`;
     if (this.#words.has(name) || this.#words.size >= MOST_KINDS) return;
@@ -141,7 +141,7 @@ export class BadRecords {
   }
 }
 
-/** A copy of the beginning of a text. A slice would hold all of the text in memory. */
+/** Returns a copy of the beginning of a text. A slice would keep the whole text in memory. */
 function beginningOf(text: string, most: number): string {
   return text.length <= most ? text : Buffer.from(text.slice(0, most)).toString();
 }

@@ -1,21 +1,21 @@
 /**
- * Schedules that belong to the calendar: cron expressions with seconds, in a named time zone. node-cron reads and checks
- * the expressions; the moments are computed here, on the injected clock, since its own timers stand on the machine's and
- * leave out what falls into the hour that a change to summer time skips.
+ * Calendar schedules: cron expressions with seconds, in a named time zone. node-cron parses and checks the expressions;
+ * the times are computed here, on the injected clock, since its timers use the machine's clock and skip the hour that a
+ * change to summer time removes.
  *
- *  - A time that the clocks jump over (02:30 on that day) runs when they have jumped, rather than not at all.
- *  - A time that comes twice (in autumn) runs once, the first time. A schedule that names every hour goes through both.
+ *  - A time that the clocks jump over (02:30 on that day) runs right after the jump.
+ *  - A time that comes twice (in autumn) runs once, the first time. A schedule that names every hour runs in both.
  */
 import cron from "node-cron";
 import { Zone } from "../domain/zone.ts";
 
-/** An expression or time zone that cannot be. */
+/** An invalid expression or time zone. */
 export class BadCron extends Error {
   override readonly name = "BadCron";
 }
 
 const DAY_MS = 86_400_000;
-/** Long enough for a 29th of February that falls on a given weekday. */
+/** Search limit: long enough for a 29th of February on a given weekday. */
 const MOST_DAYS = 366 * 40;
 
 export class CronSchedule {
@@ -40,18 +40,18 @@ export class CronSchedule {
     this.#minutes = ascending(fields.minute);
     this.#hours = ascending(fields.hour);
     this.#everyHour = this.#hours.length === 24;
-    // The day alone, asked at noon in UTC: months, weekdays, "last" and the like are node-cron's to understand.
+    // Tests the day alone, at noon UTC: months, weekdays, "last" and the like are parsed by node-cron.
     const [month, weekday, day] = [4, 5, 3].map((at) => partsOf(expression)[at]!);
     const task = cron.createTask(`0 0 12 ${day} ${month} ${weekday}`, () => {}, { timezone: "UTC" });
-    // node-cron holds on to every task that it makes; one that is destroyed can still be asked.
+    // node-cron keeps every task in memory until it is destroyed; a destroyed one still works here.
     task.destroy();
     this.#matchesDay = (noon) => task.match(noon);
     this.#zone = new Zone(timezone);
   }
 
-  /** The first moment after this one, wall ms; null when there is none in the next 40 years. */
+  /** Returns the first time after this one, wall ms; null if there is none in the next 40 years. */
   next(afterMs: number): number | null {
-    // A jump may put a moment of the day before after midnight, so that day is looked at too.
+    // A clock change may move a time of the previous day past midnight, so that day is included.
     const firstDay = Math.floor((afterMs + this.#zone.offsetMs(afterMs)) / DAY_MS) - 1;
     for (let day = firstDay; day < firstDay + MOST_DAYS; day++) {
       if (!this.#matchesDay(new Date(day * DAY_MS + DAY_MS / 2))) continue;
@@ -61,7 +61,7 @@ export class CronSchedule {
     return null;
   }
 
-  /** @param midnight the day's first moment, as if its wall time were UTC */
+  /** @param midnight the start of the day, as if its wall time were UTC */
   #nextOnDay(midnight: number, afterMs: number): number | null {
     const uneven = this.#zone.offsetMs(midnight - DAY_MS) !== this.#zone.offsetMs(midnight + 2 * DAY_MS);
     let best: number | null = null;
@@ -71,7 +71,7 @@ export class CronSchedule {
     for (const hour of this.#hours) {
       for (const minute of this.#minutes) {
         const atMinute = midnight + hour * 3_600_000 + minute * 60_000;
-        // Whole minutes of the past need not be looked at second by second.
+        // Whole minutes in the past need no search by second.
         if (!uneven && this.#zone.instants(atMinute).every((ms) => ms + 60_000 <= afterMs)) continue;
         for (const second of this.#seconds) {
           const instants = this.#zone.instants(atMinute + second * 1_000);
@@ -85,12 +85,12 @@ export class CronSchedule {
 }
 
 /**
- * The library lists the values of a range one by one: without an end by a step of 0, and without room for large numbers, which it also
- * makes of names that are written together.
+ * Limits expressions because the library lists the values of a range one by one: endlessly with a step of 0, and
+ * without a memory limit for large numbers, which it also makes of concatenated names.
  */
 const plainCron = /^(?![\s\S]*(?:\d{5}|\w{10}))(?![\s\S]*\/\s*(?:-|0*(?!\d)))[\w\s*,/#?-]{1,200}$/;
 
-/** The reason why an expression or zone is invalid, for people; null: it can. */
+/** Returns the reason why an expression or zone is invalid, for people; null: it is valid. */
 export function cronProblem(expression: string, timezone: string): string | null {
   if (expression.trim().startsWith("@"))
     return "write out the six parts (seconds minutes hours days months weekdays)";
@@ -108,7 +108,7 @@ export function cronProblem(expression: string, timezone: string): string | null
   return null;
 }
 
-/** The six parts; seconds are 0 where they were left out. */
+/** Returns the six parts; seconds are 0 if left out. */
 function partsOf(expression: string): string[] {
   const parts = expression.trim().split(/\s+/);
   return parts.length === 5 ? ["0", ...parts] : parts;

@@ -1,8 +1,8 @@
 /**
- * Combines small changes into fewer observations. A change that comes after the pause is handed on in the same turn of the
- * event loop, without a timer. After each hand-over there is a pause of four times the time that it took, at least 10 ms
- * and at most two seconds, so that polls keep their share of the process. Changes that come during the pause are handed on
- * together when it ends.
+ * Combines small changes into fewer observations. A change after the pause is passed on in the same turn of the event
+ * loop, without a timer. After each of these there is a pause of four times its duration, at least 10 ms and at most
+ * two seconds, so that polls keep their share of the process. Changes during the pause are passed on together at its
+ * end.
  */
 import type { Clock } from "../domain/clock.ts";
 
@@ -20,13 +20,13 @@ export class Coalescer {
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  /** @param handOn takes everything that is noted, and resolves when it is judged and stored */
+  /** @param handOn passes on all noted changes, and resolves when they are judged and stored */
   constructor(clock: Clock, handOn: () => Promise<void>) {
     this.#clock = clock;
     this.#handOn = handOn;
   }
 
-  /** Something was noted. */
+  /** Notes a change. */
   noted(): void {
     if (this.#running) this.#again = true;
     else if (!this.#cancel && !this.#stopped) {
@@ -44,7 +44,7 @@ export class Coalescer {
     if (!this.#stopped) this.#under = this.#run();
   }
 
-  /** Nothing is handed on any more; resolves when what is being handed on is stored. */
+  /** Stops; resolves when the changes that are being passed on are stored. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();

@@ -1,11 +1,13 @@
-/** The interface of collectors, and their input for each run. Schedules, deadlines and failures are the scheduler's. */
+/**
+ * The interface of collectors, and their input for each run. The scheduler handles schedules, deadlines and failures.
+ */
 import type { Observation } from "../domain/observation.ts";
 import type { Source } from "../domain/sources.ts";
 import type { ClientCall, ExchangeClient, Lane } from "../exchange/index.ts";
 
 /** One watched wallet. */
 export interface CollectedWallet {
-  /** As configured. */
+  /** The configured name. */
   readonly name: string;
   /** Base58. */
   readonly authority: string;
@@ -14,23 +16,23 @@ export interface CollectedWallet {
   readonly pdaIndices: readonly number[];
 }
 
-/** The end of a run without errors: */
+/** The end of a run without errors. */
 export type RunOutcome = "done" | "more" | "later" | "partial";
 
 /** One run of one collector. */
 export interface Run {
   readonly client: ExchangeClient;
-  /** Only work off older pages. */
+  /** True if only older pages are to be read. */
   readonly catchUp: boolean;
-  /** Somebody asked for this run, apart from the schedule. */
+  /** True if the run was requested, apart from the schedule. */
   readonly asked?: boolean;
-  /** Something may have been missed: the first run, or the first after failures or a long pause. */
+  /** True if data may have been missed: the first run, or the first after failures or a long pause. */
   readonly gap: boolean;
-  /** Options of one request: session, lane, signal, what is left of the deadline. */
+  /** Options of one request: session, lane, signal, remaining time. */
   call(lane?: Lane): ClientCall;
-  /** Our clock, ms; asked after an answer it is the time of its arrival. */
+  /** Corrected time, ms; called after an answer it is the time of its arrival. */
   nowMs(): number;
-  /** Hands an observation on. Resolves when it was judged and stored. */
+  /** Passes an observation on. Resolves when it was judged and stored. */
   observe(observation: Observation): Promise<void>;
 }
 
@@ -41,22 +43,22 @@ export interface WalletRun extends Run {
 interface Common {
   readonly source: Source;
   /**
-   * Returns false while no rule, text or feature needs what it reads, so that its runs ask nothing. Absent: it is always
+   * Returns false while no rule, text or feature needs the source, so that its runs make no requests. Absent: always
    * needed. The wallet is null for the exchange.
    */
   readonly isNeeded?: (wallet: string | null) => boolean;
 }
 
-/** Asks about the exchange; one run at a time. */
+/** Reads data of the exchange; one run at a time. */
 export interface ExchangeCollector extends Common {
   readonly scope: "exchange";
   run(run: Run): Promise<RunOutcome>;
 }
 
-/** Asks about a wallet; one run at a time for each. */
+/** Reads data of a wallet; one run at a time for each. */
 export interface WalletCollector extends Common {
   readonly scope: "wallet";
-  /** Only for wallets that have a key. */
+  /** True if it reads only wallets that have a key. */
   readonly needsSession: boolean;
   run(run: WalletRun): Promise<RunOutcome>;
 }

@@ -1,5 +1,5 @@
 /**
- * Everything that is read from the exchange, put together: collectors, their schedules, and what they share.
+ * Composes everything that reads the exchange: collectors, their schedules, and their shared parts.
  *
  *   scheduler ──► collector ──► client ──► record ──► translate ──► observation
  *                     └─ histories: paging ─► publisher ─┘
@@ -57,56 +57,59 @@ export interface CollectorsOptions {
   readonly client: ExchangeClient;
   readonly wallets: readonly CollectedWallet[];
   readonly schedules: ScheduleSettings;
-  /** The request ceiling, which schedules are stretched to. */
+  /** The request ceiling, to which schedules are stretched. */
   readonly requestsPerSecond: number;
-  /** The budget for requests; without it the ceiling is taken for it. */
+  /** The budget for requests; absent: the ceiling is used. */
   readonly budget?: Pick<RequestBudget, "ratePerSecond" | "limit" | "onLimit">;
-  /** Corrected to the exchange's time where that is known. */
+  /** The clock, corrected to the exchange's time if that is known. */
   readonly clock: Clock;
-  /** The exchange's time as it is measured; absent: the clock's. */
+  /** The measured time of the exchange; absent: the clock's. */
   readonly time?: Pick<ExchangeTime, "agreed" | "agreement" | "nowMs">;
   readonly random: Random;
   /** Resolves when the observation was judged and stored. */
   readonly observe: (observation: Observation) => Promise<void>;
   readonly store: Pick<Store, "knownEvents" | "events" | "cursors">;
-  /** The time for which the store keeps events, ms; null or left out: for ever. */
+  /** Retention of events in the store, ms; null or left out: unlimited. */
   readonly eventsKeptMs?: number | null;
-  /** The margin ratio of a wallet's worst account; null while unknown. */
+  /** Returns the margin ratio of a wallet's worst account; null while unknown. */
   readonly marginRatio: (wallet: string) => number | null;
-  /** The markets for which a source read market by market is needed now; absent: of none. */
+  /** Returns the markets for which a source read market by market is needed now; absent: none. */
   readonly wantedMarkets?: (source: MarketRead) => WantedMarkets;
-  /** The needs of rules beyond what is read for everybody. Absent: nothing. */
+  /** The reads that rules need beyond the regular ones. Absent: none. */
   readonly needs?: CollectNeeds;
-  /** Keeps the body of an answer that does not fit. */
+  /** Stores the body of an invalid answer. */
   readonly onBadRecord: (record: BadRecord) => void;
   readonly log: CollectLog;
-  /** The tokens of all sessions now: kept and logged texts of the exchange are shown without them. Left out: there are none. */
+  /**
+   * Returns the current tokens of all sessions: they are removed from stored and logged texts of the exchange. Left
+   * out: none.
+   */
   readonly secrets?: () => readonly string[];
-  /** Makes the connections to the stream, which tell the listener; absent: everything is polled. */
+  /** Creates the stream connections, which call the listener; absent: everything is polled. */
   readonly streams?: (listener: StreamListener) => Streams;
 }
 
 export interface Collectors {
-  /** Begins to ask; stops when the signal aborts, too. */
+  /** Starts reading; stops also when the signal aborts. */
   start(signal?: AbortSignal): Promise<void>;
   stop(): Promise<void>;
-  /** Runs a collector as soon as may be; asked twice it runs once. */
+  /** Runs a collector as soon as possible; two requests cause one run. */
   ask(source: Source, wallet: string | null): void;
-  /** Notifications of a wallet were acknowledged: they are counted anew soon. */
+  /** Notifications of a wallet were acknowledged: they are counted again soon. */
   acknowledged(wallet: string): void;
-  /** The exchange's own list of a wallet's notifications. @throws {ExchangeError} */
+  /** Reads the exchange's own list of a wallet's notifications. @throws {ExchangeError} */
   readInbox(wallet: string): Promise<InboxReading>;
-  /** Hands on notifications that were found apart from the schedules. */
+  /** Publishes notifications that were found apart from the schedules. */
   tellInbox(wallet: string, events: readonly Event[]): Promise<void>;
-  /** The connections to the stream, and how many changes they left out; null: everything is polled. */
+  /** Returns the stream connections, and the number of changes that they missed; null: everything is polled. */
   streams(): { readonly streams: Streams; readonly missed: number } | null;
-  /** To be told of what the client could not read (its `onBadRecord`). */
+  /** Takes a report of unreadable data from the client (its `onBadRecord`). */
   badRecord(report: BadRecordReport): void;
   status(): ScheduleStatus[];
-  /** Nothing can be read from the exchange at all; null while anything can. */
+  /** Returns the outage while nothing can be read from the exchange; else null. */
   outage(): ExchangeOutage | null;
   demand(): Demand;
-  /** @param isSignInTold an alert tells why nobody signs in: what fails for want of a session is not counted */
+  /** @param isSignInTold true if an alert reports why sign-ins fail: failures without a session are then not counted */
   figures(isSignInTold?: boolean): ScheduleFigures & { readonly badRecords: number };
 }
 
@@ -213,7 +216,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       if (signal?.aborted) return;
       const { observe } = options;
       const runs = wallets.map((wallet) => ({ wallet, observe, nowMs: () => clock.nowMs() }));
-      // A history may be read long after accounts, and the stop before that is no past.
+      // A history may be read long after accounts; the downtime before that does not count as past.
       shelf?.publisher.begin(runs).catch(() => {});
       scheduler.start();
       if (!feed || !options.streams) return;
@@ -234,7 +237,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     tellInbox(name, events) {
       const { wallet, publisher } = walletOf(name);
       const { observe } = options;
-      return publisher.tell({ wallet, observe, nowMs: () => clock.nowMs() }, "notifications", {
+      return publisher.publish({ wallet, observe, nowMs: () => clock.nowMs() }, "notifications", {
         events,
         live: true,
       });

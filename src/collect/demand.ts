@@ -1,6 +1,6 @@
 /**
- * Computes the requests a second that the schedules want, what the ceiling leaves of them, and the interval that each source
- * will really get. Pure: `perpwatch check` asks before any daemon runs, the scheduler stretches its intervals by the same.
+ * Computes the requests a second that the schedules need, the share that the ceiling allows, and the resulting interval
+ * of each source. Pure: `perpwatch check` uses it without a daemon, and the scheduler stretches its intervals by it.
  */
 import {
   isMarketRead,
@@ -19,15 +19,15 @@ export interface DemandInput {
   readonly wallets: readonly {
     readonly watchOnly: boolean;
     readonly pdaIndices: readonly number[];
-    /** Trader accounts, where they are known. Default: one for each PDA index. */
+    /** Trader accounts, if known. Default: one for each PDA index. */
     readonly accounts?: number;
     readonly atRisk?: boolean;
   }[];
   /** Default 30. */
   readonly markets?: number;
-  /** The number of markets that these are read of: only of those that some rule asks about. Default: none. */
+  /** The number of markets that each source reads, only those that a rule uses. Default: none. */
   readonly marketReads?: Partial<Record<MarketRead, number>>;
-  /** True if our equity is compared with the exchange's portfolio values. */
+  /** True if the computed equity is compared with the exchange's portfolio values. */
   readonly equityCheck?: boolean;
   /** Wall time, for calendars. */
   readonly nowMs: number;
@@ -43,9 +43,9 @@ export function marketReadsOf(count: (source: MarketRead) => number): Record<Mar
 export interface SourceDemand {
   readonly source: Source;
   readonly lane: Lane;
-  /** As configured. Of traderState: of wallets that are not at risk. */
+  /** As configured; for traderState of wallets that are not at risk. */
   readonly everyMs: number;
-  /** As it will be under the ceiling. */
+  /** Under the ceiling. */
   readonly effectiveMs: number;
   readonly requestsPerSecond: number;
 }
@@ -54,17 +54,17 @@ export interface Demand {
   readonly ceilingPerSecond: number;
   /** With all schedules as configured. */
   readonly wantedPerSecond: number;
-  /** The interval of trader states of wallets at risk, ms, as it will be under the ceiling; null: they have none of their own. */
+  /** The interval of trader states of wallets at risk, ms, under the ceiling; null: they have no separate one. */
   readonly atRiskMs: number | null;
   readonly sources: readonly SourceDemand[];
 }
 
-/** Share of the ceiling that schedules may plan with; the rest is for sign-ins, repeats and what is asked at once. */
+/** Share of the ceiling available to schedules; the rest is for sign-ins, repeats and requested reads. */
 const PLANNED = 0.9;
 
 /**
- * Share of each lane in what is planned, relative to the others. One request brings the prices of all, positions cost one a
- * wallet: where both are stretched, positions get nearly three times as many requests.
+ * Weights of the lanes in the planned requests. One request reads all prices, positions need one a wallet: if both are
+ * stretched, positions get nearly three times as many requests.
  */
 const planWeights: ReadonlyMap<Lane, number> = new Map<Lane, number>([
   [lanes.prices, 20],
@@ -75,15 +75,15 @@ const planWeights: ReadonlyMap<Lane, number> = new Map<Lane, number>([
 ]);
 
 /**
- * Sources that are not stretched, and the share of what is planned that each may take for that: one request tells of pauses
- * and sessions of every market, one of a halt of the exchange.
+ * Sources that are not stretched, with the maximum share of the planned requests for each: one request covers pauses
+ * and sessions of every market, one a halt of the exchange.
  */
 const steadyShares: ReadonlyMap<Source, number> = new Map<Source, number>([
   ["marketConfig", 0.15],
   ["exchangeStatus", 0.12],
 ]);
 
-/** The lane of a source for a wallet that is not at risk. */
+/** Returns the lane of a source for a wallet that is not at risk. */
 export function laneOf(source: Source): Lane {
   return lanes[sourceRow(source).lane];
 }
@@ -140,7 +140,7 @@ export function demandOf(input: DemandInput): Demand {
   };
 }
 
-/** The share of a rate that each lane gets: what a lane does not want goes to the others by weight. */
+/** Returns the share of a rate that each lane gets: the unused part of a lane goes to the others by weight. */
 function shareOut(perSecond: number, wanted: ReadonlyMap<Lane, number>): ReadonlyMap<Lane, number> {
   const given = new Map<Lane, number>();
   let open = [...wanted.keys()];
@@ -163,8 +163,8 @@ function shareOut(perSecond: number, wanted: ReadonlyMap<Lane, number>): Readonl
 }
 
 /**
- * By source, the interval that freshness is measured against: as configured, or as the ceiling stretches it. Figures of
- * wallets whose turn comes every minute are not stale after three times five seconds.
+ * Returns, by source, the interval against which freshness is measured: as configured, or as stretched by the ceiling.
+ * Figures of wallets that are read every minute are not stale after three times five seconds.
  */
 export function realSchedulesMs(input: DemandInput & { readonly streams?: boolean }): Record<Source, number> {
   const longest = (source: Source) => longestMs(input.settings[source], input.nowMs, input.streams === true);
@@ -176,7 +176,7 @@ export function realSchedulesMs(input: DemandInput & { readonly streams?: boolea
   ) as Record<Source, number>;
 }
 
-/** The cost of one run over everything, in plain reads. */
+/** Returns the cost of one run over everything, in plain reads. */
 export function requestsOf(
   source: Source,
   input: Pick<DemandInput, "wallets" | "markets" | "marketReads" | "equityCheck">,
@@ -200,7 +200,7 @@ export function requestsOf(
     case "equityCheck":
       return input.equityCheck === true ? accounts(wallets) : 0;
     case "none":
-      // The past is asked for once, in the last lane.
+      // The past is read once, in the last lane.
       return 0;
   }
 }

@@ -1,9 +1,10 @@
 /**
- * Tells of events: only of those that are not stored yet, oldest first, and marked as of the past when they happened before
- * the wallet was first watched, or so long ago that they may have been stored and let go of since.
+ * Publishes events: only those that are not stored yet, oldest first. An event is marked as past if it happened before
+ * the wallet was first watched, or so long ago that it may have been stored and deleted since.
  *
- * Two collectors, or two wallets, may bring the same event at once (a liquidation through inbox and history, an announcement
- * through every inbox): those are checked and told one batch after another, so that the second finds it known.
+ * Two collectors, or two wallets, may deliver the same event at once (a liquidation through inbox and history, an
+ * announcement through every inbox): batches are checked and published one after another, so that the second one finds
+ * it known.
  */
 import type { Clock } from "../domain/clock.ts";
 import { type Event, eventName } from "../domain/event.ts";
@@ -16,8 +17,8 @@ import type { CollectedWallet, WalletRun } from "./collector.ts";
 const cursorPrefix = "first/";
 
 /**
- * The cursors stored about these wallets. A name that passed to another key brings nothing along: that one's first sight,
- * its histories and accounts are its own.
+ * Returns the stored cursors of these wallets. A name that now belongs to another key has none: its first sight,
+ * histories and accounts are new.
  */
 export function ownCursors(
   stored: ReadonlyMap<string, string>,
@@ -33,22 +34,23 @@ export function ownCursors(
   return new Map([...stored].filter(([cursor]) => !strangers.has(walletOf(cursor) ?? "")));
 }
 
-/** The wallet of a cursor: `first/NAME/0`, `history/SOURCE/NAME/PART`; undefined: no wallet's (`past/market/SYMBOL`). */
+/**
+ * Returns the wallet of a cursor: `first/NAME/0`, `history/SOURCE/NAME/PART`; undefined: no wallet's
+ * (`past/market/SYMBOL`).
+ */
 function walletOf(cursor: string): string | undefined {
   const [what, first, second] = cursor.split("/");
   if (what === "history") return second;
   return what === "past" && second !== undefined ? undefined : first;
 }
 
-/**
- * The time before its removal from history at which an event counts as past: whoever clears up there has a clock of its own.
- */
+/** Time before its deletion from history at which an event counts as past: the cleanup uses another clock. */
 const FORGOTTEN_SOONER_MS = 3_600_000;
-/** Events wait so long for the exchange's time at most: it may state none. */
+/** Maximum wait for the exchange's time, ms: it may state none. */
 const AGREEMENT_MS = 5_000;
-/** A measured time may be off by so much. */
+/** Maximum error of a measured time, ms. */
 const ROUNDED_MS = 1_000;
-/** Told lately: known before the store says so (its commits may be held back). */
+/** Maximum recently published events, known here before the store has them (its commits may be delayed). */
 const MOST_REMEMBERED = 50_000;
 
 export interface Batch {
@@ -56,21 +58,21 @@ export interface Batch {
   readonly unacked?: number;
   readonly pdaIndex?: number;
   readonly past?: boolean;
-  /** As of the observation, both. */
+  /** As in the observation, both. */
   readonly wholeMs?: number | null;
   readonly coversMs?: number;
   readonly cursor?: { readonly name: string; readonly value: string };
-  /** Told as it happened: no reading of the source. */
+  /** True if published from the stream: no reading of the source. */
   readonly live?: boolean;
 }
 
-type TellingRun = Pick<WalletRun, "wallet" | "observe" | "nowMs">;
+type PublishingRun = Pick<WalletRun, "wallet" | "observe" | "nowMs">;
 
 /** The time at which a wallet, or a PDA index of it, was first watched. */
 interface First {
   atMs: number;
   stored: boolean;
-  /** False while it is of this machine's clock, which may be wrong. */
+  /** False while it is a time of this machine's clock, which may be wrong. */
   sure: boolean;
 }
 
@@ -79,18 +81,19 @@ export class EventPublisher {
   readonly #eventsKeptMs: number;
   readonly #clock: Clock;
   readonly #time: Pick<ExchangeTime, "agreed" | "agreement" | "nowMs"> | undefined;
-  /** The time at which wallets without an earlier sight are first watched, monotonic ms. */
+  /** The time of first watching for wallets without a stored one, monotonic ms. */
   readonly #sightMs: number;
   #agreement: Promise<void> | null = null;
   readonly #first = new Map<string, First>();
-  /** By wallet and PDA index: one that is added later has a past of its own. */
+  /** By wallet and PDA index: an index added later has a past of its own. */
   readonly #firstOfPart = new Map<string, First>();
   readonly #told = new Set<string>();
   #shared: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param eventsKeptMs how long history keeps events: what it has let go of nobody knows to be told; null: for ever
-   * @param time the exchange's as it is measured; absent: the clock's
+   * @param eventsKeptMs retention of events in history, ms: a deleted event cannot be recognized as published; null:
+   * unlimited
+   * @param time the measured time of the exchange; absent: the clock's
    */
   constructor(
     store: Pick<Store, "knownEvents" | "events">,
@@ -120,17 +123,17 @@ export class EventPublisher {
     }
   }
 
-  /** Stores the times at which wallets are first watched, if that is now. What fails is stored with the first that is told. */
-  async begin(runs: readonly TellingRun[]): Promise<void> {
+  /** Stores the times of first watching, if that is now. A failed write is repeated with the first published batch. */
+  async begin(runs: readonly PublishingRun[]): Promise<void> {
     for (const run of runs) await this.#storeFirst(run);
   }
 
-  /** The time at which the wallet was first watched, ms. */
+  /** Returns the time at which the wallet was first watched, ms. */
   firstMs(wallet: string): number {
     return this.#first.get(wallet)?.atMs ?? 0;
   }
 
-  /** The subset of these that is known already, as `eventName`. */
+  /** Returns the names of the known ones, as `eventName`. */
   async known(events: readonly Event[]): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
     const unsure: Event[] = [];
@@ -145,7 +148,7 @@ export class EventPublisher {
   }
 
   /**
-   * Counts stored events of a wallet within a time that are of the same accounts and kinds as these, and none of them.
+   * Counts stored events of a wallet within a span that have the accounts and kinds of these, and are none of them.
    * @param span both ends included, ms
    */
   async knownBeside(
@@ -162,8 +165,8 @@ export class EventPublisher {
       .filter((one) => alike.has(historyOf(one)) && !names.has(eventName(one.kind, one.key))).length;
   }
 
-  /** Hands a batch on; events that are known by now are left out. An empty one says that there was nothing new. */
-  async tell(run: TellingRun, source: Source, batch: Batch): Promise<void> {
+  /** Publishes a batch without the events that are known by now. An empty one means that there was nothing new. */
+  async publish(run: PublishingRun, source: Source, batch: Batch): Promise<void> {
     await this.#storeFirst(run);
     if (batch.events.length > 0 && this.#time?.agreed === false) {
       await this.#agreed(this.#time.agreement);
@@ -179,7 +182,7 @@ export class EventPublisher {
     return turn;
   }
 
-  async #tell(run: TellingRun, source: Source, { events, ...rest }: Batch): Promise<void> {
+  async #tell(run: PublishingRun, source: Source, { events, ...rest }: Batch): Promise<void> {
     const { name } = run.wallet;
     const atMs = run.nowMs();
     const keptSinceMs = atMs - this.#eventsKeptMs + FORGOTTEN_SOONER_MS;
@@ -202,8 +205,8 @@ export class EventPublisher {
     for (const event of events) this.#remember(eventName(event.kind, event.key));
   }
 
-  /** Before anything else of a wallet is stored, so that a crash cannot make its present into past. */
-  async #storeFirst(run: TellingRun): Promise<void> {
+  /** Before anything else of a wallet is stored, so that a crash cannot turn its present into past. */
+  async #storeFirst(run: PublishingRun): Promise<void> {
     const { name, pdaIndices } = run.wallet;
     for (const part of [name, ...pdaIndices.map((pdaIndex) => partOf(name, pdaIndex))]) {
       const first = this.#first.get(part) ?? this.#firstOfPart.get(part);
@@ -216,7 +219,7 @@ export class EventPublisher {
     }
   }
 
-  /** Puts a first sight right by the exchange's time: one by a clock that was wrong, or one that lies in the future. */
+  /** Corrects a first sight by the exchange's time: one by a wrong clock, or one in the future. */
   #correct(first: First): void {
     if (!this.#time?.agreed) return;
     const sightMs = Math.floor(this.#time.nowMs() - (this.#clock.elapsedMs() - this.#sightMs));
@@ -228,7 +231,7 @@ export class EventPublisher {
     first.sure = true;
   }
 
-  /** Resolves when the exchange's time is agreed on, or after a while all the same. */
+  /** Resolves when the exchange's time is agreed on, or after a maximum wait. */
   #agreed(agreement: Promise<void>): Promise<void> {
     this.#agreement ??= new Promise((resolve) => {
       const cancel = this.#clock.after(AGREEMENT_MS, resolve);
@@ -255,17 +258,17 @@ function partOf(wallet: string, pdaIndex: number): string {
   return `${wallet}/${pdaIndex}`;
 }
 
-/** Events of one history are alike in this. */
+/** Returns the history of an event; its events have this text in common. */
 function historyOf({ kind, pdaIndex, subaccount }: Event): string {
   return `${kind}/${pdaIndex}/${kind === "notification" ? subaccount : ""}`;
 }
 
-/** May be brought by another collector at the same time. */
+/** Returns true if another collector may deliver the event at the same time. */
 function isShared(event: Event): boolean {
   return event.kind === "liquidation";
 }
 
-/** Oldest first; what the ledger orders, in the ledger's order. */
+/** Sorts oldest first; events with a ledger position in the ledger's order. */
 function inOrder(events: readonly Event[]): Event[] {
   return [...events].sort(
     (a, b) =>

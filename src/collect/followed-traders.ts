@@ -1,4 +1,4 @@
-/** The trader accounts that the stream tells of, each with the mirror of its state. */
+/** The trader accounts in the stream, each with the mirror of its state. */
 import { TraderMirror } from "../exchange/index.ts";
 import type { CollectedWallet } from "./collector.ts";
 
@@ -24,7 +24,7 @@ export class FollowedTraders {
     }
   }
 
-  /** @param family as of `familyOf` */
+  /** @param family see `familyOf` */
   of(family: string): Followed | undefined {
     return this.#byFamily.get(family);
   }
@@ -42,7 +42,7 @@ export class FollowedTraders {
   }
 }
 
-/** The key of the subaccounts of one trader account. */
+/** Returns the key of the subaccounts of one trader account. */
 export function familyOf(authority: string, pdaIndex: number): string {
   return `${authority} ${pdaIndex}`;
 }

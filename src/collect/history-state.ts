@@ -1,28 +1,28 @@
-/** The state of a paged history, as the store keeps it: what is known, and the ways that are left to walk. */
+/** The stored state of a paged history: the known range, and the ranges still to be read. */
 const maxBacklogs = 8;
 
 export interface Backlog {
-  /** Null: from the newest row. */
+  /** Null: start at the newest row. */
   readonly older: Readonly<Record<string, string>> | null;
-  /** Read until a known page is as old as this. */
+  /** Read until a known page is older than this. */
   readonly untilMs: number;
-  /** Events after this time are reported, ms; left out by earlier versions: nobody can say. */
+  /** Events after this time are published, ms; left out by earlier versions: unknown. */
   readonly fromMs?: number;
 }
 
 export interface HistoryState {
-  /** The time of the newest row known. */
+  /** The time of the newest known row. */
   readonly edgeMs: number | null;
   readonly backlog: readonly Backlog[];
-  /** The oldest row that may still change, ms; for a start that has not met it yet. */
+  /** The oldest row that may still change, ms; for a start that has not read it yet. */
   readonly openMs?: number | null;
-  /** For each row that could not be read, the time of the next newer one, ms: what happened later is told. */
+  /** For each unreadable row, the time of the next newer one, ms: later events are published. */
   readonly unreadMs?: readonly number[];
 }
 
 /**
- * Ways that would come by the place where another one goes on become one: a daemon that is stopped again and again would
- * otherwise walk the same rows once for each start.
+ * Merges ranges that overlap: a daemon that is restarted repeatedly would otherwise read the same rows once for each
+ * start.
  */
 export function joined(backlog: readonly Backlog[]): readonly Backlog[] {
   const ways: Backlog[] = [];
@@ -43,12 +43,15 @@ export function joined(backlog: readonly Backlog[]): readonly Backlog[] {
   return bounded(ways);
 }
 
-/** The time of the row that a way goes on behind. Nobody can say it of a way of earlier versions: it is passed by none. */
+/**
+ * Returns the time of the row after which a range continues. Unknown for ranges of earlier versions: they are not
+ * merged.
+ */
 function placeOf({ older, fromMs }: Backlog): number {
   return older === null ? Number.POSITIVE_INFINITY : (fromMs ?? Number.NEGATIVE_INFINITY);
 }
 
-/** Too many places to go on from become one walk over all of them. */
+/** Merges the ranges into one if there are too many. */
 function bounded(backlog: readonly Backlog[]): readonly Backlog[] {
   if (backlog.length <= maxBacklogs) return backlog;
   const fromMs = coveredMs(backlog);
@@ -56,12 +59,12 @@ function bounded(backlog: readonly Backlog[]): readonly Backlog[] {
   return [{ older: null, untilMs, ...(Number.isFinite(fromMs) ? { fromMs } : {}) }];
 }
 
-/** Events after this time are reported, ms: 0 where nothing is left to be read. */
+/** Returns the time after which events are published, ms: 0 if nothing is left to be read. */
 export function coveredMs(backlog: readonly Backlog[]): number {
   return Math.max(0, ...backlog.map((one) => one.fromMs ?? Number.POSITIVE_INFINITY));
 }
 
-/** Kept of rows that could not be read: the newest decide. */
+/** Maximum stored unreadable rows: the newest decide. */
 const maxUnread = 20;
 
 export function unreadIn(unreadMs: readonly number[]): Pick<HistoryState, "unreadMs"> {

@@ -1,4 +1,4 @@
-/** The exchange's own list of a wallet's notifications, read apart from the schedules, to hold what is stored against it. */
+/** Reads the exchange's own list of a wallet's notifications, apart from the schedules, for the inbox audit. */
 import { endpoints, type NotificationItem, nextPage, notificationKey } from "../contract/index.ts";
 import type { Event } from "../domain/event.ts";
 import { type ExchangeClient, lanes } from "../exchange/index.ts";
@@ -9,11 +9,11 @@ import { notificationEvents } from "./translate/notification.ts";
 
 /** The contents of the inboxes of a wallet's trader accounts. */
 export interface InboxReading {
-  /** The beginning of the reading, ms. */
+  /** The start of the reading, ms. */
   readonly atMs: number;
-  /** Notifications, each once, and liquidations that they tell of. */
+  /** Notifications, each once, and the liquidations that they report. */
   readonly events: readonly Event[];
-  /** By the account's address: what happened later than this is listed, ms; -∞: the whole inbox is. */
+  /** By the account's address: the list is complete after this time, ms; -∞: the whole inbox. */
   readonly listedAfterMs: ReadonlyMap<string, number>;
 }
 
@@ -21,7 +21,7 @@ const PAGE = 100;
 const MOST_PAGES = 3;
 const DEADLINE_MS = 20_000;
 
-/** @throws {ExchangeError} when one of them cannot be read */
+/** @throws {ExchangeError} if one of them cannot be read */
 export async function readInbox(parts: {
   readonly wallet: CollectedWallet;
   readonly client: ExchangeClient;
@@ -54,7 +54,7 @@ export async function readInbox(parts: {
       older = nextPage(endpoints.notifications, page, "older");
     }
     listedAfterMs.set(traderPubkey, older === null ? Number.NEGATIVE_INFINITY : oldestMs);
-    // One that it does not list may be one of its rows that could not be read: that acknowledges nothing.
+    // An item that it does not list may be one of its unreadable rows: that is no acknowledgement.
     const unacked = await client.notifications({ traderPubkey, unackedOnly: true }, call);
     for (const item of unacked.items) items.set(notificationKey(item, wallet.authority), item);
     for (const item of items.values())

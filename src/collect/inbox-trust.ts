@@ -1,44 +1,48 @@
 /**
- * Decides whether the stream can be believed about the notifications of a wallet: its connection may stand, answer pings and
- * have confirmed the subscription, and yet tell nothing. What the inbox shows and the stream never told finds it out.
+ * Decides if the stream delivers the notifications of a wallet: a connection may be open, answer pings and have
+ * confirmed the subscription, and still deliver nothing. An item that the inbox shows and the stream did not deliver
+ * reveals this.
  *
- *   believed ──an item, created since the connection came up, that it did not tell──► doubted
- *      ▲                                                                                │
- *      └──────────────────────────── it tells of any item ◄─────────────────────────────┘
+ *   trusted ──an item, created since the connection came up, was not delivered──► doubted
+ *      ▲                                                                             │
+ *      └──────────────────────────── it delivers any item ◄──────────────────────────┘
  *
- * Only events of the ledger count: of other items the id that is told may not be the one that lasts.
+ * Only events of the ledger count: other items may have a temporary id in the stream.
  */
 import { type NotificationItem, notificationKey } from "../contract/index.ts";
 
-/** A subscription takes effect, and an item arrives, within this time, ms. */
+/** Time in which a subscription takes effect, and an item arrives, ms. */
 const GRACE_MS = 10_000;
-/** Items told lately, of one wallet; the newest page of an inbox has fewer. */
+/** Maximum recently delivered items of one wallet; the newest page of an inbox has fewer. */
 const MOST_REMEMBERED = 1_000;
 
 interface Trust {
-  /** Wall time since which the connection stands, ms. */
+  /** Wall time since which the connection is open, ms. */
   upMs: number;
   doubted: boolean;
-  /** Items that the stream told, or that were counted as left out. */
+  /** Items that the stream delivered, or that were counted as missed. */
   readonly known: Set<string>;
 }
 
 export class InboxTrust {
   readonly #wallets = new Map<string, Trust>();
 
-  /** The connection came up at this wall time, ms. That is no proof yet. */
+  /** Notes that the connection came up at this wall time, ms. That alone restores no trust. */
   up(wallet: string, atMs: number): void {
     this.#of(wallet).upMs = atMs;
   }
 
-  /** The stream told of an item. */
+  /** Notes an item that the stream delivered. */
   told(wallet: string, authority: string, item: NotificationItem): void {
     const trust = this.#of(wallet);
     trust.doubted = false;
     this.#know(trust, notificationKey(item, authority));
   }
 
-  /** The newest items as a poll read them, at this wall time. @returns how many the stream should have told and did not */
+  /**
+   * Takes the newest items of a poll at this wall time. @returns the number of items that the stream should have
+   * delivered and did not
+   */
   polled(wallet: string, authority: string, items: readonly NotificationItem[], atMs: number): number {
     const trust = this.#of(wallet);
     let missed = 0;

@@ -1,14 +1,14 @@
 /**
- * Asking the exchange on schedules, and turning its answers into observations.
+ * Reads the exchange on schedules, and translates its answers into observations.
  *
- *   collectors.ts     all of it, put together
+ *   collectors.ts     the composition of all parts
  *   scheduler.ts      when each collector runs, for which wallet; job.ts, run.ts, wheel.ts, calendar.ts, backoff.ts: its parts
- *   demand.ts         requests a second against the ceiling, and the intervals that follow
- *   collectors/       one file a resource; collector.ts: what one is
- *   translate/        records into the house's words; pure
- *   paging.ts         histories without holes and repeats; event-publisher.ts: what is new of them
- *   stream-feed.ts    what the stream tells, beside the polls; live-prices.ts, coalesce.ts, spread-asks.ts: its parts
- *   reporter.ts, bad-records.ts   what goes wrong, said once
+ *   demand.ts         requests a second against the ceiling, and the resulting intervals
+ *   collectors/       one file a resource; collector.ts: their interface
+ *   translate/        records into domain types; pure
+ *   paging.ts         histories without gaps and repeats; event-publisher.ts: their new events
+ *   stream-feed.ts    stream data, in addition to polls; live-prices.ts, coalesce.ts, spread-asks.ts: its parts
+ *   reporter.ts, bad-records.ts   failures, each logged once
  *   settings.ts       the `schedules:` section
  */
 export type { BadRecord } from "./bad-records.ts";

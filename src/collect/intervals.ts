@@ -1,5 +1,5 @@
 /**
- * The intervals at which sources are read, as the request ceiling and the risk of wallets let them be, and the lanes of their
+ * The intervals at which sources are read, by the request ceiling and the risk of wallets, and the lanes of their
  * requests.
  */
 import type { Clock } from "../domain/clock.ts";
@@ -10,9 +10,9 @@ import { type Demand, type DemandInput, demandOf, laneOf } from "./demand.ts";
 import type { Job, Mode } from "./job.ts";
 import { type ScheduleSettings, scheduleMs } from "./settings.ts";
 
-/** Above it a wallet is asked at the interval for wallets at risk. */
+/** Margin ratio above which a wallet is read at the interval for wallets at risk. */
 const atRiskRatio = 0.5;
-/** Sources that are as urgent as positions when they are asked for; others must not slow the reading of positions. */
+/** Sources as urgent as positions when they are requested; others must not slow the reading of positions. */
 const urgent: ReadonlySet<Source> = new Set([
   "markets",
   "marketConfig",
@@ -21,26 +21,26 @@ const urgent: ReadonlySet<Source> = new Set([
   "notifications",
   "liquidations",
 ]);
-/** Accounts come and go, and the ceiling falls after a 429: intervals follow. */
+/** Interval of planning, ms: accounts change, and the ceiling falls after a 429. */
 const planAgainMs = 5_000;
 
 export interface IntervalsOptions {
   readonly wallets: readonly CollectedWallet[];
   readonly settings: ScheduleSettings;
-  /** The ceiling that `demand` is measured against. */
+  /** The ceiling with which `demand` is compared. */
   readonly requestsPerSecond: number;
-  /** Requests a second that are sent at most now: less than the ceiling after a 429. */
+  /** Returns the current maximum of requests a second: less than the ceiling after a 429. */
   readonly ratePerSecond: () => number;
   readonly clock: Clock;
-  /** The margin ratio of a wallet's worst account; null while unknown. */
+  /** Returns the margin ratio of a wallet's worst account; null while unknown. */
   readonly marginRatio: (wallet: string) => number | null;
-  /** Known trader accounts of a wallet. */
+  /** Returns the number of known trader accounts of a wallet. */
   readonly accounts: (wallet: string) => number;
-  /** The number of markets for each source that is read market by market. */
+  /** Returns the number of markets for each source that is read market by market. */
   readonly marketReads?: () => NonNullable<DemandInput["marketReads"]>;
-  /** True if portfolio values are asked for in every turn. */
+  /** Returns true if portfolio values are read in every turn. */
   readonly equityCheck?: () => boolean;
-  /** True if a wallet's notifications are streamed now. */
+  /** Returns true if a wallet's notifications are streamed now. */
   readonly streaming?: (wallet: string) => boolean;
 }
 
@@ -75,7 +75,7 @@ export class Intervals {
     });
   }
 
-  /** Plans anew where the last plan is too old. */
+  /** Plans again if the last plan is too old. */
   follow(nowMs: number): void {
     if (nowMs - this.#plannedMs > planAgainMs) this.plan();
   }
@@ -99,7 +99,7 @@ export class Intervals {
     return Math.max(usualMs, streamingMs);
   }
 
-  /** Its newest state was read: is it at risk? */
+  /** Updates the risk of a wallet after its newest state was read. */
   weigh(job: Job): void {
     const wallet = job.wallet?.name;
     if (wallet === undefined || job.collector.source !== "traderState") return;
@@ -107,7 +107,7 @@ export class Intervals {
     else this.#atRisk.delete(wallet);
   }
 
-  /** The lane of the requests of a run. */
+  /** Returns the lane of a run's requests. */
   lane(job: Job, mode: Mode): Lane {
     if (mode === "catchUp") return lanes.catchUp;
     const lane = laneOf(job.collector.source);

@@ -8,14 +8,14 @@ import type { CollectedWallet, Collector } from "./collector.ts";
 import type { Schedule } from "./settings.ts";
 import type { WheelEntry } from "./wheel.ts";
 
-/** The reason for a run: its time has come, somebody needs it now, the last one failed, older pages wait. */
+/** The reason for a run: it is due, it was requested, the last one failed, older pages wait. */
 export type Mode = "turn" | "asked" | "retry" | "catchUp";
 
 export interface Job extends WheelEntry {
   readonly collector: Collector;
   readonly wallet: CollectedWallet | null;
   readonly cron: CronSchedule | null;
-  /** The time of the beat; monotonic, of a calendar wall. */
+  /** The time of its regular turn; monotonic, wall time for a calendar. */
   turnMs: number;
   mode: Mode;
   running: {
@@ -23,29 +23,29 @@ export interface Job extends WheelEntry {
     readonly startedMs: number;
     readonly abort: (reason: Error) => void;
     readonly lane: Lane;
-    /** It looks for what was missed. */
+    /** True if it looks for missed data. */
     readonly gap: boolean;
-    /** As of `perform`. */
+    /** See `perform`. */
     readonly waits: () => boolean;
   } | null;
-  /** It is due and waits for others of its lane to end: the lane and what it will run as. */
+  /** Set while it is due and waits for others of its lane to end: its lane and mode. */
   ready: { readonly lane: Lane; readonly mode: Mode } | null;
-  /** Run again as soon as this run ends. */
+  /** The mode of a further run right after this one; null: none. */
   again: Mode | null;
-  /** Something else than a success came last, or nothing yet. */
+  /** True if the last run was no success, or there was none. */
   gap: boolean;
-  /** The next run is to look for what was missed, whatever the last one brought. */
+  /** True if the next run has to look for missed data, whatever the last one found. */
   gapAsked: boolean;
   lateMs: number;
   lastStartMs: number;
   lastOkMs: number | null;
   lastFailure: ScheduleStatus["lastFailure"];
   failures: number;
-  /** Those of them that were for want of a session. */
+  /** The number of them that failed without a session. */
   signedOutFailures: number;
-  /** Failures in a row, counted anew where the exchange answers again: the wait grows with them. */
+  /** Failures in a row, reset when the exchange answers again: the wait grows with them. */
   retries: number;
-  /** The last failure of runs that read older pages, which fail by themselves. */
+  /** The last failure of runs for older pages, which fail separately. */
   catchUpFailure: ScheduleStatus["catchUpFailure"];
   backingOff: boolean;
 }
@@ -80,14 +80,14 @@ export function jobName(source: Source, wallet: string | null): string {
   return `${source}\n${wallet ?? ""}`;
 }
 
-/** Failures that have nothing to do with the wallet or the question. */
+/** Returns true for failures that do not depend on the wallet or the request. */
 export function unwell(reason: FailureReason | undefined): boolean {
   return (
     reason === "unreachable" || reason === "timeout" || reason === "rate-limited" || reason === "server-error"
   );
 }
 
-/** Limit of a run, ms, without the time that it waits for the request budget. */
+/** Returns the limit of a run, ms, without its wait for the request budget. */
 export function deadlineMs(source: Source, everyMs: number): number {
   switch (source) {
     case "traderState":

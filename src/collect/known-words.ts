@@ -1,6 +1,5 @@
 /**
- * Enums are closed in the rule language and open on the wire: a word that is not known here reads as "other", and is
- * reported once.
+ * Enums are closed in the rule language and open on the wire: an unknown value reads as "other", and is reported once.
  */
 export type OnUnknownWord = (field: string, word: string) => void;
 

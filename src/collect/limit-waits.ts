@@ -1,6 +1,7 @@
 /**
- * Schedules that wait for the end of a rate limit. Their requests are not sent, so nothing fails; after the time that a run
- * may take, the wait is reported like a failed read, with the limit as its cause.
+ * Schedules that wait for the end of a rate limit. Their requests are not sent, so nothing fails; after the maximum
+ * time
+ * of a run, the wait is reported like a failed read, with the limit as its cause.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Observation } from "../domain/observation.ts";
@@ -8,7 +9,7 @@ import { type RateLimit, rateLimitCause } from "../exchange/index.ts";
 import { deadlineMs, type Job } from "./job.ts";
 
 const LOOK_EVERY_MS = 1_000;
-/** Between two reports about one schedule. */
+/** Interval of reports about one schedule. */
 const REPORT_EVERY_MS = 30_000;
 
 export type ReadFailure = Pick<Observation & { readonly kind: "failed" }, "reason" | "detail" | "cause">;
@@ -37,7 +38,7 @@ export class LimitWaits {
     this.#report = options.report;
   }
 
-  /** A limit begins. */
+  /** A limit starts. */
   start(): void {
     this.#cancel?.();
     this.#cancel = this.#clock.after(LOOK_EVERY_MS, () => {
@@ -47,7 +48,7 @@ export class LimitWaits {
     });
   }
 
-  /** It ended, or nothing is read any more. */
+  /** The limit ended, or reading stops. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = null;

@@ -1,6 +1,6 @@
 /**
- * Prices of markets as the stream and the polls tell them, so that neither takes the other back. The stream states whole
- * seconds; within one, what arrived later is the newer.
+ * Merges prices from the stream and from polls, so that neither replaces a newer one of the other. The stream states
+ * whole seconds; within one, the later arrival is newer.
  */
 import type { MarketPrices } from "../domain/account.ts";
 
@@ -12,12 +12,12 @@ interface Known {
 
 export class LivePrices {
   readonly #told = new Map<string, Known>();
-  /** Exchange's second of what either way told last and was taken. */
+  /** The exchange's second of the last accepted price, from either source. */
   readonly #seconds = new Map<string, number>();
-  /** Second of the newest poll that was older than what the stream told; gone as soon as the stream tells more. */
+  /** The second of the newest poll older than the stream's price; removed at the next message of the stream. */
   readonly #behind = new Map<string, number>();
 
-  /** @returns whether the stream's row is as new as what is known */
+  /** @returns true if the stream's row is as new as the known price */
   takeLive(prices: MarketPrices, arrivedMs: number): boolean {
     const key = prices.symbol.toUpperCase();
     const second = secondOf(prices);
@@ -29,9 +29,9 @@ export class LivePrices {
   }
 
   /**
-   * The rows of a poll with what the stream told while it was under way; rows that are older than what the stream told
-   * before are left out, and so do not make anything look fresh. The second such in a row is believed when it is newer
-   * than the first and the stream told nothing in between: what it told was ahead of its time.
+   * Returns the rows of a poll, merged with what the stream sent while it was under way. Rows older than the stream's
+   * last price are left out, so that they refresh nothing. The second such row in a row is accepted if it is newer than
+   * the first and the stream sent nothing in between: its price was ahead of its time.
    */
   takePoll(rows: readonly MarketPrices[], askedMs: number): MarketPrices[] {
     const newest: MarketPrices[] = [];
@@ -52,13 +52,13 @@ export class LivePrices {
       }
       this.#behind.delete(key);
       newest.push(row);
-      // Not the latest of all polls: one that was ahead of its time would silence the stream until then.
+      // Not the latest of all polls: one that was ahead of its time would suppress the stream until then.
       this.#seconds.set(key, second);
     }
     return newest;
   }
 
-  /** True if a poll shows a mark that the stream should have sent: of a market that it told of before. */
+  /** Returns true if a poll shows a mark that the stream should have sent: of a market that it sent before. */
   movedSince(rows: readonly MarketPrices[]): boolean {
     return rows.some((row) => {
       const told = this.#told.get(row.symbol.toUpperCase())?.prices;

@@ -1,4 +1,4 @@
-/** As much of a logger as collecting needs; pino's fits. Nothing secret is ever handed to it. */
+/** The part of a logger that `collect` uses; pino's fits. Secrets are never passed to it. */
 export interface CollectLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,16 +1,16 @@
-/** The list of markets, as the newest configuration says: symbols by asset id, lots and ticks in human units. */
+/** The list of markets from the newest configuration: symbols by asset id, lots and ticks in human units. */
 import type { MarketConfig } from "../domain/account.ts";
 import { unitsFromBaseLots, usdFromTicks } from "../domain/market-scale.ts";
 
 export class MarketBook {
   #bySymbol = new Map<string, MarketConfig>();
   #byAsset = new Map<number, MarketConfig>();
-  /** Symbols that the newest list leaves out, and the one before it does not. */
+  /** Symbols missing in the newest list and present in the one before. */
   #leftOut: ReadonlySet<string> = new Set();
 
   /**
-   * A market that one list leaves out may be in a row that could not be read: it is gone once the next list leaves it out, too. An
-   * empty list is no list of an exchange that had markets: what was known stays.
+   * Takes a list. A market missing in one list may be in an unreadable row: it is removed once the next list omits it
+   * too. An empty list after a non-empty one is ignored.
    */
   take(markets: readonly MarketConfig[]): void {
     if (markets.length === 0) return;
@@ -39,12 +39,12 @@ export class MarketBook {
   }
 }
 
-/** A size in base lots as units of the asset; null without a market. */
+/** Returns a size in base lots as units of the asset; null without a market. */
 export function unitsOf(lots: bigint, market: MarketConfig | undefined): number | null {
   return market === undefined ? null : unitsFromBaseLots(lots, market);
 }
 
-/** A price in ticks as USD; null without a market. */
+/** Returns a price in ticks as USD; null without a market. */
 export function usdOfTicks(ticks: bigint, market: MarketConfig | undefined): number | null {
   return market === undefined ? null : usdFromTicks(ticks, market);
 }

@@ -1,12 +1,12 @@
-/** The needs of rules beyond what is read for everybody. */
+/** The reads that rules need beyond the regular ones. */
 
-/** Asked again each time, since rules may be loaded anew. */
+/** Called each time, since rules may be reloaded. */
 export interface CollectNeeds {
-  /** True if the ages of resting orders are needed. */
+  /** Returns true if the ages of resting orders are needed. */
   orderAges(): boolean;
-  /** Our equity held against the exchange's. */
+  /** Returns true if the computed equity is compared with the exchange's. */
   equityCheck(): boolean;
-  /** The midnight for which a wallet's equity has to come from the exchange, ms; else null. */
+  /** Returns the midnight for which a wallet's equity has to come from the exchange, ms; else null. */
   midnightMs(wallet: string): number | null;
 }
 

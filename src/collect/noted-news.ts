@@ -1,4 +1,4 @@
-/** News of the stream that wait to be handed on together, of each thing the newest; events and changes of the exchange each. */
+/** Stream data that waits to be passed on together: the newest state of each thing; every event and status change. */
 import type { MarketPrices } from "../domain/account.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Event } from "../domain/event.ts";
@@ -11,15 +11,15 @@ import type { Followed, FollowedTraders } from "./followed-traders.ts";
 import type { CollectLog } from "./log.ts";
 import { subaccountState } from "./translate/trader-state.ts";
 
-/** Events of one wallet that wait to be taken; more are left to the inbox. */
+/** Maximum waiting events of one wallet; more are left to the inbox. */
 export const maxWaitingEvents = 500;
-/** Changes of the exchange's status that wait to be taken; of more the oldest are left out. */
+/** Maximum waiting changes of the exchange's status; the oldest are dropped. */
 const maxWaitingStatuses = 20;
 
 export interface NotedNewsOptions {
   readonly clock: Clock;
   readonly observe: (observation: Observation) => Promise<void>;
-  /** Called for a wallet of which an account was seen for the first time. */
+  /** Called for a wallet with a newly seen account. */
   readonly onNewAccount: (wallet: string) => void;
   readonly accounts: AccountBook;
   readonly publisher: EventPublisher;
@@ -37,7 +37,7 @@ export class NotedNews {
   readonly #coalescer: Coalescer;
   readonly #prices = new Map<string, MarketPrices>();
   readonly #states = new Map<string, Set<number> | null>();
-  /** In the order in which they were told: each change is an event. */
+  /** In order of arrival: each change is an event. */
   readonly #statuses: ExchangeStatus[] = [];
   readonly #events = new Map<string, Event[]>();
 
@@ -56,7 +56,7 @@ export class NotedNews {
     this.#coalescer.noted();
   }
 
-  /** A poll brought these: a price that the stream told before it was asked, and that waits to be handed over, would take them back. */
+  /** Removes waiting prices that a poll has replaced: a price sent before the request would overwrite the newer one. */
   polledPrices(newest: readonly MarketPrices[]): void {
     for (const prices of newest) {
       const key = prices.symbol.toUpperCase();
@@ -64,7 +64,7 @@ export class NotedNews {
     }
   }
 
-  /** The state of a trader account is new. @param told the subaccounts; null: all */
+  /** Notes the new state of a trader account. @param told the changed subaccounts; null: all */
   state(key: string, told: readonly number[] | null): void {
     const noted = this.#states.get(key);
     if (told === null || noted === null) this.#states.set(key, null);
@@ -72,7 +72,7 @@ export class NotedNews {
     this.#coalescer.noted();
   }
 
-  /** A poll brought the state: it contains all that the stream noted before. */
+  /** Removes a waiting state: a poll returned one that includes it. */
   polledState(key: string): void {
     this.#states.delete(key);
   }
@@ -87,7 +87,10 @@ export class NotedNews {
     this.#coalescer.noted();
   }
 
-  /** Events of a wallet; more than wait at most are left to the inbox. @param make makes them, where they are taken */
+  /**
+   * Notes events of a wallet; those beyond the maximum are left to the inbox. @param make creates them when they are
+   * taken
+   */
   events(name: string, make: () => readonly Event[]): void {
     const events = this.#events.get(name) ?? [];
     if (events.length >= maxWaitingEvents) return;
@@ -96,7 +99,7 @@ export class NotedNews {
     this.#coalescer.noted();
   }
 
-  /** Hands on everything that is noted, of each thing the newest. */
+  /** Passes on all noted changes, of each thing the newest. */
   async #handOn(): Promise<void> {
     try {
       await Promise.all(this.#handed());
@@ -110,7 +113,7 @@ export class NotedNews {
     const { observe } = this.#options;
     const handed: Promise<void>[] = [];
     const atMs = this.#options.clock.nowMs();
-    // Each at a moment of its own, by which events are told apart.
+    // Each at its own millisecond, which distinguishes events.
     for (const [index, status] of this.#statuses.splice(0).entries())
       handed.push(observe({ kind: "exchangeStatus", atMs: atMs + index, ...status }));
     if (this.#prices.size > 0) {
@@ -162,6 +165,6 @@ export class NotedNews {
     const wallet = this.#followed.wallet(name);
     if (!wallet) return;
     const run = { wallet, observe, nowMs: () => this.#options.clock.nowMs() };
-    await publisher.tell(run, "notifications", { events, live: true });
+    await publisher.publish(run, "notifications", { events, live: true });
   }
 }

@@ -1,10 +1,10 @@
-/** Asks over HTTP for what the stream leaves open, each question not too often. */
+/** Requests over HTTP for data missing in the stream, each at a limited rate. */
 import type { Clock } from "../domain/clock.ts";
 import type { Source } from "../domain/sources.ts";
 
-/** Between two readings of one wallet, or of the prices, that what does not fit asks for. */
+/** Minimum interval between two reads of one wallet, or of the prices, caused by inconsistent data. */
 export const betweenDoubtsMs = 5_000;
-/** Between two readings of an inbox that what it tells asks for. */
+/** Minimum interval between two reads of an inbox caused by its items. */
 const betweenInboxesMs = 10_000;
 
 export class PacedAsks {
@@ -34,7 +34,7 @@ export class PacedAsks {
     this.soon("notifications", wallet, betweenInboxesMs);
   }
 
-  /** Asks now, or when the last such asking is long enough ago: never not at all. */
+  /** Requests a read now, or when the minimum interval since the last one is over: it is never dropped. */
   soon(source: Source, wallet: string | null, betweenMs: number): void {
     const key = `${source} ${wallet}`;
     if (this.#later.has(key)) return;

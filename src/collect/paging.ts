@@ -1,14 +1,17 @@
 /**
- * Reads one paged history of a wallet so that no row is missed and none is told twice, whatever happened in between.
+ * Reads one paged history of a wallet so that no row is missed and none is published twice, across failures and
+ * restarts.
  *
- *  - The newest page is read each time. Reading goes on towards older rows until a whole page is known.
- *  - After a gap (start, failures), and every few minutes, that page has to be 10 minutes older, too, than the newest row
- *    that was known before: rows can be indexed late, and then stand among known ones.
- *  - What does not fit into one run, and the past at first sight, is a backlog: where to go on and how far. It is stored in
- *    the same commit as the rows that were read, so a crash leaves no hole, and is worked off in the last lane.
+ *  - The newest page is read each time. Reading continues towards older rows until a whole page is known.
+ *  - After a gap (start, failures), and every few minutes, that page also has to be 10 minutes older than the newest
+ * row
+ *    known before: rows can be indexed late, and then appear among known ones.
+ *  - The rest that does not fit into one run, and the past of a new wallet, are a backlog: the place to continue and
+ * the
+ *    end. It is stored in the commit of the rows that were read, so a crash leaves no gap, and is read in the last lane.
  *
- * Cursors of the exchange are anchored to rows, so new rows at the front shift nothing. A cursor that it refuses is given
- * up, and the way is walked again from the newest row.
+ * Cursors of the exchange are anchored to rows, so new rows at the front shift nothing. A refused cursor is dropped,
+ * and the range is read again from the newest row.
  */
 import { type Event, eventName } from "../domain/event.ts";
 import { ExchangeError, lanes } from "../exchange/index.ts";
@@ -22,32 +25,32 @@ const DEEP_AGAIN_MS = 300_000;
 
 const MOST_PAGES = 4;
 
-/** Older rows that may still change are given up. */
+/** Age from which older rows that may still change are given up. */
 const OLDEST_OPEN_MS = 90 * 86_400_000;
 
-/** Kept of a run's time, so that what was read before a page that hangs is told. */
-const TELLING_MS = 2_000;
+/** Time reserved at the end of a run, so that rows read before a hanging page are published. */
+const PUBLISHING_MS = 2_000;
 
 export interface HistoryRow {
   /** Its place in the list, ms. */
   readonly atMs: number;
-  /** None for a row that is not worth an event. The row is known when the first of them is. */
+  /** Empty for a row without an event. The row is known if the first of them is. */
   readonly events: readonly Event[];
 }
 
 export interface HistoryPage {
   readonly rows: readonly HistoryRow[];
-  /** Arguments that lead to older rows; null: there are none. */
+  /** Arguments that lead to older rows; null: none. */
   readonly older: Readonly<Record<string, string>> | null;
 }
 
 export interface HistoryOptions {
   /** The name of its cursor in the store: unique for (source, wallet, part). */
   readonly name: string;
-  /** The span of the past that is read at first sight, ms. */
+  /** The span of the past that is read for a new wallet, ms. */
   readonly pastMs: number;
   readonly publisher: EventPublisher;
-  /** As stored by an earlier start. */
+  /** The state stored by an earlier start. */
   readonly stored: string | undefined;
   /** Reads a page. @param older null: the newest   @param catchUp with the largest limit */
   readonly page: (
@@ -56,23 +59,26 @@ export interface HistoryOptions {
     catchUp: boolean,
     call: ReturnType<WalletRun["call"]>,
   ) => Promise<HistoryPage>;
-  /** A row that may still change, ms: deep readings reach back to it, and after a gap further than `pastMs` if need be. */
+  /**
+   * Returns the time of a row that may still change, ms: deep readings go back to it, after a gap further than `pastMs`
+   * if needed.
+   */
   readonly openSinceMs?: () => number | null;
 }
 
 interface ReadPage extends HistoryPage {
-  /** As in the state, of this page. */
+  /** As in the state, for this page. */
   readonly unreadMs: readonly number[];
 }
 
-/** The result of a reading, to be told; `done` when it was. */
+/** The result of a reading, to be published; `done` is called afterwards. */
 export interface Reading {
   readonly batch: Batch;
   readonly more: boolean;
   readonly done: () => void;
-  /** Rows of the newest page, and whether that is the whole list. */
+  /** Rows of the newest page, and if that is the whole list. */
   readonly newest: HistoryPage | null;
-  /** A page behind the first could not be read; the batch holds what was. */
+  /** The error of a page behind the first; the batch holds the pages before it. */
   readonly failure: unknown;
 }
 
@@ -81,7 +87,7 @@ export class History {
   #state: HistoryState;
   #deepMs = Number.NEGATIVE_INFINITY;
   #known = "";
-  /** The range that the run before knew to be open, until this one has walked back to it. */
+  /** The open range known to the previous run, until this one has read back to it. */
   #openBeforeMs: number;
 
   constructor(options: HistoryOptions) {
@@ -94,7 +100,7 @@ export class History {
     return this.#state.backlog.length > 0;
   }
 
-  /** Reads the newest rows, and as far back as it takes. */
+  /** Reads the newest rows, and as far back as needed. */
   async read(run: WalletRun, elapsedMs: number): Promise<Reading> {
     const { publisher, pastMs } = this.#options;
     const { edgeMs, backlog, unreadMs = [] } = this.#state;
@@ -102,7 +108,7 @@ export class History {
     const farthestMs = Math.max(openMs, run.nowMs() - OLDEST_OPEN_MS);
     const pastLimitMs = Math.min(run.nowMs() - pastMs, run.gap ? farthestMs : Number.POSITIVE_INFINITY);
     const firstMs = publisher.firstMs(run.wallet.name);
-    // A row of the future is no edge: all that is indexed late would lie behind it.
+    // A row in the future is no edge: all late indexed rows would be behind it.
     const baseMs = Math.min(edgeMs ?? firstMs, run.nowMs());
     const untilMs = Math.max(pastLimitMs, Math.min(baseMs - LATE_ROWS_MS, openMs));
     const deep =
@@ -140,13 +146,13 @@ export class History {
       for (const row of page.rows) newestMs = Math.max(newestMs, row.atMs);
       ended = page.older === null;
       if (ended || oldestMs < pastLimitMs) break;
-      // Between gaps new rows stand before all that are known.
+      // Without a gap new rows come before all known ones.
       if (
         deep ? unknown.length === 0 && oldestMs <= untilMs : !unknown.some((event) => inLastRow(page, event))
       )
         break;
       older = page.older;
-      // What is left is the past, or too much for one run.
+      // The rest is the past, or too much for one run.
       if (oldestMs <= Math.min(untilMs, baseMs - LATE_ROWS_MS) || pages === MOST_PAGES) {
         left = { older, untilMs, fromMs: toldMs };
         break;
@@ -183,7 +189,7 @@ export class History {
       const newerMs = Math.min(current.fromMs ?? Number.POSITIVE_INFINITY, run.nowMs());
       const page = await this.#page(run, current.older, true, run.call(lanes.catchUp), newerMs);
       fresh = await this.#unknown(page);
-      // It would be read for ever. The rows behind it stay unread.
+      // It would be read endlessly. The rows behind it stay unread.
       if (fresh.length === 0 && isSame(page.older, current.older))
         throw new ExchangeError({
           endpoint: this.#options.name,
@@ -203,7 +209,7 @@ export class History {
     } catch (error) {
       const refused = error instanceof ExchangeError && error.reason === "refused";
       if (!refused || current.older === null) throw error;
-      // A cursor does not last for ever: from the newest row once more.
+      // A cursor expires: start at the newest row again.
       backlog = [{ ...current, older: null }, ...rest];
     }
     const next = this.#withOpen({ edgeMs: this.#state.edgeMs, backlog, ...unreadIn(unreadMs) });
@@ -219,7 +225,7 @@ export class History {
     };
   }
 
-  /** @param before what an earlier run knew counts too */
+  /** @param before includes the range known to an earlier run */
   #openMs(before: boolean): number {
     const ownMs = this.#options.openSinceMs?.() ?? Number.POSITIVE_INFINITY;
     return before ? Math.min(ownMs, this.#openBeforeMs) : ownMs;
@@ -238,7 +244,7 @@ export class History {
     return value === before ? told : { ...told, cursor: { name: this.#options.name, value } };
   }
 
-  /** @param newerMs the time of what comes before the page, ms */
+  /** @param newerMs the time of the row before the page, ms */
   async #page(
     run: WalletRun,
     older: HistoryPage["older"],
@@ -251,7 +257,7 @@ export class History {
       places = all;
     };
     const page = await this.#options.page(run, older, catchUp, { ...call, onRejected });
-    // Places count what could not be read; the rows are without it.
+    // Places count unreadable rows too; `rows` does not contain them.
     const gaps = new Map<number, number>();
     for (const [before, place] of places.entries())
       gaps.set(place - before, (gaps.get(place - before) ?? 0) + 1);
@@ -264,8 +270,8 @@ export class History {
   }
 
   /**
-   * Counts rows between two of a page that are known from earlier readings: a list loses no rows, so these are among those that cannot be
-   * read now.
+   * Counts known rows between two rows of a page: a list loses no rows, so these are among the rows that cannot be read
+   * now.
    * @param at place of the older of the two   @param toMs time of the newer one
    */
   async #knownIn(run: WalletRun, { rows, older }: HistoryPage, at: number, toMs: number): Promise<number> {
@@ -285,8 +291,8 @@ export class History {
 }
 
 /**
- * Reads one page of the first of these parts that has a backlog and can be read.
- * @throws {ExchangeError} of a part that could not be; it held up no other
+ * Reads one page of the first part that has a backlog and can be read.
+ * @throws {ExchangeError} of an unreadable part; it does not prevent the others
  */
 export async function catchUpOne<P extends { readonly history: History }>(
   parts: readonly P[],
@@ -312,7 +318,7 @@ export async function catchUpOne<P extends { readonly history: History }>(
   return parts.some(({ history }) => history.hasBacklog) ? "more" : "done";
 }
 
-/** Names the cursor at which a history begins in the store. */
+/** Returns the name of the cursor that stores a history's state. */
 export const historyCursor = (source: string, wallet: string, part: string): string =>
   `history/${source}/${wallet}/${part}`;
 
@@ -322,14 +328,16 @@ function isSame(one: Backlog["older"], other: Backlog["older"]): boolean {
 
 function laterCall(run: WalletRun): ReturnType<WalletRun["call"]> {
   const call = run.call(lanes.catchUp);
-  return { ...call, deadlineMs: Math.max(0, (call.deadlineMs ?? 0) - TELLING_MS) };
+  return { ...call, deadlineMs: Math.max(0, (call.deadlineMs ?? 0) - PUBLISHING_MS) };
 }
 
 function inLastRow(page: HistoryPage, event: Event): boolean {
   return page.rows.at(-1)?.events.includes(event) ?? false;
 }
 
-/** Tells whether a page is the one of the last reading, without keeping its keys: there are thousands of histories. */
+/**
+ * Returns a digest for comparing a page with the last one without keeping its keys: there are thousands of histories.
+ */
 function digestOf(page: HistoryPage): string {
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;
@@ -350,11 +358,11 @@ function digestOf(page: HistoryPage): string {
 function oldestOf(page: HistoryPage): number {
   let oldestMs = Number.POSITIVE_INFINITY;
   for (const row of page.rows) oldestMs = Math.min(oldestMs, row.atMs);
-  // A page without rows says nothing about age, and ends nothing but by having no older one.
+  // A page without rows has no age, and ends the range only if it has no older page.
   return oldestMs;
 }
 
-/** A row that stood on two pages is told once. */
+/** Removes duplicates of rows that were on two pages. */
 function unique(events: readonly Event[]): Event[] {
   return [...new Map(events.map((event) => [eventName(event.kind, event.key), event])).values()];
 }

@@ -1,6 +1,6 @@
 /**
- * The channel that prices are streamed by: `marketStatsV2`, or the older `marketStats` where the exchange refuses the newer
- * one, sends nothing on it, or sends what cannot be read. Decided anew for each connection, and logged once.
+ * The channel for streamed prices: `marketStatsV2`, or the older `marketStats` if the exchange refuses the newer one,
+ * sends nothing on it, or sends unreadable messages. Decided again for each connection, and logged once.
  */
 import type { ChannelName } from "../contract/index.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -9,7 +9,7 @@ import type { CollectLog } from "./log.ts";
 
 /** Without a message of the newer channel for this long after it was subscribed to, the older one is used, ms. */
 const SILENT_MS = 10_000;
-/** After so many messages in a row that cannot be read the older channel is used, even if earlier ones could be. */
+/** Number of unreadable messages in a row after which the older channel is used, even if earlier ones could be read. */
 const MAX_UNREADABLE = 3;
 
 export interface PriceChannelOptions {
@@ -21,9 +21,9 @@ export interface PriceChannelOptions {
 export class PriceChannel {
   readonly #options: PriceChannelOptions;
   #older = false;
-  /** A message of the newer channel was read on this connection. */
+  /** True if a message of the newer channel was read on this connection. */
   #read = false;
-  /** Messages of the newer channel in a row that could not be read. */
+  /** Number of unreadable messages of the newer channel in a row. */
   #unreadable = 0;
   #cancel: () => void = () => {};
   #logged = false;
@@ -33,7 +33,7 @@ export class PriceChannel {
     options.link.subscribe("marketStatsV2", {});
   }
 
-  /** The connection is open. */
+  /** Called when the connection opens. */
   up(): void {
     this.#cancel();
     this.#cancel = this.#options.clock.after(SILENT_MS, () =>
@@ -41,20 +41,20 @@ export class PriceChannel {
     );
   }
 
-  /** A message of the newer channel was read. */
+  /** Called when a message of the newer channel was read. */
   told(): void {
     this.#read = true;
     this.#unreadable = 0;
     this.#cancel();
   }
 
-  /** A message of the newer channel could not be read. */
+  /** Called when a message of the newer channel could not be read. */
   misfit(): void {
     this.#unreadable++;
     if (!this.#read || this.#unreadable >= MAX_UNREADABLE) this.#fallBack("sent what cannot be read");
   }
 
-  /** @param channel null: the exchange does not say which; it answers in order, and this one is asked for first */
+  /** @param channel null: the exchange does not name it; it answers in order, and this one is subscribed to first */
   refused(channel: ChannelName | null): void {
     const { subscriptions } = this.#options.link;
     if (
@@ -64,7 +64,7 @@ export class PriceChannel {
       this.#fallBack("was refused");
   }
 
-  /** The connection is lost: the next one is asked for the newer channel again. */
+  /** Called when the connection is lost: the next one starts with the newer channel. */
   down(): void {
     this.#cancel();
     this.#read = false;
@@ -75,7 +75,7 @@ export class PriceChannel {
     this.#options.link.subscribe("marketStatsV2", {});
   }
 
-  /** Uses the older channel for the rest of this connection. @param why what the newer one did, for people */
+  /** Uses the older channel for the rest of this connection. @param why the failure of the newer one, for people */
   #fallBack(why: string): void {
     this.#cancel();
     if (this.#older) return;

@@ -1,4 +1,4 @@
-/** Notes on a job how its run ended, reports what fails once, and records each failure. */
+/** Records the outcome of a run in its job, reports failures once, and observes each failure. */
 import type { Clock } from "../domain/clock.ts";
 import type { Observation } from "../domain/observation.ts";
 import { failureOf, type RequestBudget, rateLimitCause } from "../exchange/index.ts";
@@ -24,7 +24,7 @@ export class ReadOutcomes {
     this.reporter = new Reporter(options.clock, options.log);
   }
 
-  /** @param whole all of the source was read: a trouble that was reported is over */
+  /** @param whole true if all of the source was read: a reported problem is over */
   worked(job: Job, whole: boolean): void {
     job.lastOkMs = this.#options.clock.nowMs();
     job.failures = job.signedOutFailures = 0;
@@ -58,7 +58,7 @@ export class ReadOutcomes {
     if (told.reason === "signed-out") job.signedOutFailures++;
     job.gap = true;
     job.backingOff = true;
-    // Without a store there is nobody to tell, and whoever stores has said why already.
+    // Without a store the failure cannot be observed; the store has logged the reason.
     if (!taken) return;
     this.reporter.failed({ source, wallet }, told.reason, told.detail, askedMs);
     await this.observe(job, atMs, told);

@@ -1,6 +1,6 @@
 /**
- * Jobs that are due, by lane, in the order in which they became due. Of each lane only so many run at a time: what a run
- * holds is memory, and the exchange answers only so many requests at once.
+ * Jobs that are due, by lane, in order of due time. The number of running jobs in each lane is limited: a run holds
+ * memory, and the exchange answers a limited number of requests at once.
  */
 import type { Lane } from "../exchange/index.ts";
 import { lanes } from "../exchange/index.ts";
@@ -18,7 +18,7 @@ export class ReadyJobs {
     this.#start = start;
   }
 
-  /** Starts a job that is due, or lets it wait; one that waits already takes its place in this lane. */
+  /** Starts a due job, or queues it; a queued job moves to this lane. */
   put(job: Job, mode: Mode, lane: Lane): void {
     if (job.ready?.lane === lane) {
       job.ready = { lane, mode };

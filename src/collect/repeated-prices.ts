@@ -1,10 +1,10 @@
 /**
- * Notices an exchange that repeats one old answer: a cache or a replica that stands still. An exchange that lives states a
- * new time or another figure of some market with each answer, however quiet the others are.
+ * Detects an exchange that repeats one old answer: a stale cache or replica. A working exchange changes a time or
+ * figure of some market with each answer, even if most markets are quiet.
  */
 import type { MarketPrices } from "../domain/account.ts";
 
-/** All markets the same in time and figures for so long are one old answer, ms. */
+/** Time with identical times and figures of all markets after which answers count as one old answer, ms. */
 const REPEATED_MS = 2 * 60_000;
 
 export class RepeatedPrices {

@@ -1,13 +1,14 @@
 /**
- * Notices states of an account that the exchange repeats: an old answer of a cache or a replica that stands still.
+ * Detects repeated states of an account: old answers of a stale cache or replica.
  *
- * The slot of a state is that of the ledger at the answer, so it moves with every answer, and a change of the account moves its
- * sequence. The contract does not say so outright: an exchange that states the slot of the last change repeats it for as long as
- * nothing changes. The answers decide: nothing counts as repeated before slots were seen to move while all else stayed the same.
+ * The slot of a state is that of the ledger at the answer, so it changes with every answer, and a change of the account
+ * changes its sequence. The contract does not state this: an exchange that returns the slot of the last change repeats
+ * it while nothing changes. So nothing counts as repeated before slots were seen to change while all else stayed the
+ * same.
  */
 import { isDeepStrictEqual } from "node:util";
 
-/** So many times a slot has to move alone. */
+/** Number of times that a slot has to change alone. */
 const MOVED_ALONE = 3;
 
 export interface StateAnswer {
@@ -25,15 +26,15 @@ export interface NewestSlot {
 export class RepeatedStates {
   readonly #boundMs: number;
   #movedAlone = 0;
-  /** The answer whose successor is held against it; null: the next answer of any account. */
+  /** The previous answer for comparison; null: none yet. */
   #before: { readonly account: NewestSlot; readonly answer: StateAnswer } | null = null;
 
-  /** @param boundMs the time for which a slot may stay the same */
+  /** @param boundMs maximum time for which a slot may stay the same */
   constructor(boundMs: number) {
     this.#boundMs = boundMs;
   }
 
-  /** @returns for how long an answer has been repeated that is too old, ms; null: it is not */
+  /** @returns the time for which a too old answer has been repeated, ms; null: it is not */
   take(account: NewestSlot, answer: StateAnswer, elapsedMs: number): number | null {
     if (this.#movedAlone < MOVED_ALONE) this.#compare(account, answer);
     if (answer.slot > account.newestSlot) {

@@ -1,13 +1,13 @@
 /**
- * Says what goes wrong, and that it goes right again: once each, however often it is tried in between.
+ * Logs failures and recoveries: each once, regardless of the number of tries in between.
  *
- *   failed ──► held back ──others are read──► told by itself ────────────────────► read again: told
- *                  ├─────read again───────► told in one line
+ *   failed ──► held back ──others are read──► logged separately ─────────────────► read again: logged
+ *                  ├─────read again───────► logged in one line
  *                  └─────nothing is read──► "the exchange cannot be reached" ────► the first read: "is back"
  *
- * A first failure is held back for a moment, since it may be the beginning of an outage: as long as nothing at all is
- * read, and two kinds of things are not, one line stands for all of them. What belongs to one schedule alone goes to the
- * debug level then. Of one source the first three wallets are named; of more only that there are more.
+ * A first failure is held back for a moment, since it may be the start of an outage: while nothing at all is read, and
+ * two kinds of reads fail, one line covers all of them. Failures of single schedules are then logged at debug level. Of
+ * one source the first three wallets are named; for further ones only that there are more.
  */
 import type { Clock } from "../domain/clock.ts";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -18,15 +18,15 @@ import { timeOfDay } from "../domain/time-text.ts";
 import type { CollectLog } from "./log.ts";
 
 const MOST_NAMED = 3;
-/** Without any read for so long, ms, it is an outage. */
+/** Time without any read after which it is an outage, ms. */
 const SILENT_MS = 2_000;
-/** Whatever is read within this time after a failure was asked before it, and proves nothing. */
+/** A read that ends within this time after a failure was requested before it, and proves nothing. */
 const UNDER_WAY_MS = 1_000;
-/** Nothing else is read, and nothing else fails: then this is all that there is to say. */
+/** Maximum hold: nothing else is read, and nothing else fails, so this failure is all there is to log. */
 const LONGEST_HOLD_MS = 15_000;
 const LOOK_EVERY_MS = 1_000;
 
-/** The target of a reading: what is new, or older pages of a history. */
+/** The target of a read: new data, or older pages of a history. */
 export interface Reading {
   readonly source: Source;
   readonly wallet: string | null;
@@ -39,12 +39,12 @@ interface Trouble {
   heldMs: number;
   reason: FailureReason;
   detail: string;
-  /** Each is said once. */
+  /** Each is logged once. */
   readonly reasons: Set<FailureReason>;
   failures: number;
-  /** Held: nobody was told yet. Folded, quiet: another line stands for it, of its kind or of an outage. */
+  /** Held: not logged yet. Folded, quiet: another line covers it, of its kind or of an outage. */
   state: "held" | "named" | "folded" | "quiet";
-  /** It outlasted an outage. */
+  /** True if it outlasted an outage. */
   carried: boolean;
 }
 
@@ -52,14 +52,14 @@ interface Silence {
   readonly atMs: number;
   readonly elapsedMs: number;
   readonly sources: Set<Source>;
-  /** Something is among them that was read before. */
+  /** True if a source among them was read before. */
   isNew: boolean;
   readonly detail: string;
 }
 
 interface Outage extends Omit<ExchangeOutage, "what"> {
   readonly sinceElapsedMs: number;
-  /** Each is said once. */
+  /** Each is logged once. */
   readonly reasons: Set<FailureReason>;
 }
 
@@ -68,7 +68,7 @@ export class Reporter {
   readonly #log: CollectLog;
   readonly #troubles = new Map<string, Trouble>();
   readonly #folded = new Set<string>();
-  /** First failure since something was read, and of which sources there were failures since. */
+  /** The first failure since the last read, and the sources that have failed since. */
   #silence: Silence | null = null;
   #outage: Outage | null = null;
   #backMs = Number.NEGATIVE_INFINITY;
@@ -79,7 +79,7 @@ export class Reporter {
     this.#log = log;
   }
 
-  /** Nothing can be read at all, and since when. */
+  /** The outage and its start, if nothing can be read at all. */
   get outage(): ExchangeOutage | null {
     if (!this.#outage) return null;
     const { sinceMs, reason, detail } = this.#outage;
@@ -91,7 +91,7 @@ export class Reporter {
     this.#cancelLook = null;
   }
 
-  /** @param askedMs when the run began that failed, monotonic */
+  /** @param askedMs the start of the failed run, monotonic */
   failed(reading: Reading, reason: FailureReason, detail: string, askedMs: number): void {
     const nowMs = this.#clock.elapsedMs();
     const known = this.#troubles.get(keyOf(reading));
@@ -105,16 +105,16 @@ export class Reporter {
     this.#troubles.set(keyOf(reading), trouble);
     this.#log.debug(fieldsOf(reading, { reason }), `${nameOf(reading)} cannot be read: ${detail}`);
     if (reason === "signed-out") {
-      // The wallet's own, and answered or not, no word about the exchange.
+      // A failure of the wallet itself does not indicate an exchange outage.
       if (trouble.state === "held") this.#tell(trouble);
       else if (changed && trouble.state === "named") this.#tellChange(trouble);
       return;
     }
-    // Asked during an outage, it belongs to that, however late it fails.
+    // A read requested during an outage belongs to it, however late it fails.
     if (trouble.state === "held" && askedMs <= this.#backMs) trouble.state = "quiet";
     else if (trouble.state === "quiet" && !this.#outage && askedMs > this.#backMs)
       Object.assign(trouble, { state: "held", heldMs: nowMs, carried: true });
-    // What is told by itself is no sign that something new has begun.
+    // A separately logged failure does not indicate a new outage.
     if (trouble.state === "held" || trouble.state === "quiet") {
       const atMs = this.#clock.nowMs();
       this.#silence ??= { atMs, elapsedMs: nowMs, sources: new Set(), isNew: false, detail };
@@ -133,17 +133,17 @@ export class Reporter {
     this.#look();
   }
 
-  /** The exchange answered a question as it should. */
+  /** Notes a regular answer of the exchange. */
   answered(): void {
     const nowMs = this.#clock.elapsedMs();
     this.#silence = null;
     if (this.#outage) this.#back(nowMs);
-    // Others are read: what still fails fails for reasons of its own.
+    // Others are read: the remaining failures have separate causes.
     for (const one of this.#troubles.values())
       if (one.state === "held" && nowMs - one.heldMs >= UNDER_WAY_MS) this.#tell(one);
   }
 
-  /** This is read again. */
+  /** Notes that this is read again. */
   worked(reading: Reading): void {
     const key = keyOf(reading);
     const trouble = this.#troubles.get(key);
@@ -236,7 +236,7 @@ export class Reporter {
   }
 }
 
-/** After "the exchange". */
+/** Texts after "the exchange". */
 const outageWords: Readonly<Record<FailureReason, string>> = {
   unreachable: "cannot be reached",
   timeout: "does not answer",
@@ -263,7 +263,7 @@ function fieldsOf({ source, wallet }: Reading, more: object): object {
   return { source, ...(wallet === null ? {} : { wallet }), ...more };
 }
 
-/** The remedy where trying again does not help. */
+/** Returns the remedy for a failure that a retry does not solve. */
 function remedyFor(detail: string): string {
   return /\b403 (insufficient_role|user_only|admin_only|wallet_not_linked)\b/.test(detail)
     ? "; the exchange takes the sign-in, but this key may not read it, and trying again does not help. See that it is" +
@@ -271,7 +271,7 @@ function remedyFor(detail: string): string {
     : "";
 }
 
-/** `latestMarketsStats: connect ECONNREFUSED …` without the endpoint, where what failed is named already. */
+/** Returns `latestMarketsStats: connect ECONNREFUSED …` without the endpoint, if the failed read is named already. */
 export function withoutEndpoint(detail: string): string {
   return detail.replace(/^\w+: /, "");
 }

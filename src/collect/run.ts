@@ -1,27 +1,27 @@
 /**
- * One run of one collector: within its deadline, and without anything of it being taken afterwards, whether the collector
- * listens or not. What was read before the deadline is let be stored, however long that takes. The deadline stands still
- * while a request of the run waits for the request budget: that says nothing about the exchange.
+ * One run of one collector, limited by its deadline: its later results are discarded, even if the collector ignores the
+ * signal. Data read before the deadline is stored, however long that takes. The deadline is paused while a request of
+ * the run waits for the request budget: that says nothing about the exchange.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { ExchangeClient, Lane } from "../exchange/index.ts";
 import type { CollectedWallet, Collector, RunOutcome, WalletRun } from "./collector.ts";
 
-/** A run went on for too long. */
+/** The run exceeded its limit. */
 export class RunTooLong extends Error {
   override readonly name = "RunTooLong";
 }
-/** A run was called off: the daemon stops, or something more urgent is due. */
+/** The run was cancelled: the daemon stops, or something more urgent is due. */
 export class CalledOff extends Error {
   override readonly name = "CalledOff";
 }
-/** Readings could not be handed on; nobody's fault at the exchange. */
+/** The data could not be stored; not an error of the exchange. */
 export class NotTaken extends Error {
   override readonly name = "NotTaken";
 }
 
-/** The time that a run may take beyond its requests, so that theirs is the error that is told. */
+/** Time that a run may take beyond its requests, so that the request's error is reported. */
 const GRACE_MS = 250;
 
 export interface RunOptions {
@@ -34,22 +34,22 @@ export interface RunOptions {
   readonly asked: boolean;
   readonly gap: boolean;
   readonly lane: Lane;
-  /** The time by which it should be done, monotonic ms. */
+  /** The time by which it should end, monotonic ms. */
   readonly dueMs: number;
   readonly limitMs: number;
 }
 
-/** The end of a run: an outcome, or why there is none. */
+/** The end of a run: an outcome, or the error. */
 export interface RunEnd {
   readonly outcome: RunOutcome | null;
   readonly failure: unknown;
-  /** It asked the exchange something: its success proves that the exchange answers. */
+  /** True if it made a request: its success then proves that the exchange answers. */
   readonly asked: boolean;
 }
 
 export function perform(options: RunOptions): {
   readonly abort: (reason: Error) => void;
-  /** True while all that it asked for waits for the request budget, at first or for another try. */
+  /** Returns true while all of its requests wait for the request budget, for the first or another try. */
   readonly waits: () => boolean;
   readonly ended: Promise<RunEnd>;
 } {
@@ -67,9 +67,7 @@ export function perform(options: RunOptions): {
     if (observing > 0) held = reason;
     else controller.abort(reason);
   };
-  /**
-   * Ends the hold: what was held back while something was stored holds for all that the run does next: it may be at its end.
-   */
+  /** Resumes after storing: the pause of the deadline ends before the next step of the run. */
   const goOn = () => {
     if (observing === 0 && held) controller.abort(held);
   };
@@ -88,13 +86,13 @@ export function perform(options: RunOptions): {
   }
 
   const stopwatch = new Stopwatch(clock, limitMs + GRACE_MS, () =>
-    // Made when it is needed: an error takes the stack along, which no run should pay for.
+    // Created when needed: an error captures the stack, which is costly.
     abort(new RunTooLong(`no answer within ${limitMs / 1_000} s`)),
   );
   const wallet = options.wallet?.name;
   const run: WalletRun = {
     client,
-    // An exchange's collector does not look at it.
+    // A collector of the exchange does not use it.
     wallet: options.wallet as CollectedWallet,
     catchUp,
     asked: options.asked,
@@ -110,7 +108,7 @@ export function perform(options: RunOptions): {
         dueMs,
         signal,
         deadlineMs: Math.max(0, stopwatch.leftMs - GRACE_MS),
-        // As long as it takes: each lane has its share, and stopping or a more urgent run ends the wait.
+        // Unlimited: each lane has its share, and stopping or a more urgent run ends the wait.
         waitMs: Number.POSITIVE_INFINITY,
         onWait: (begins) => {
           waiting += begins ? 1 : -1;
@@ -133,7 +131,7 @@ export function perform(options: RunOptions): {
       const outcome = await Promise.race([work, called]);
       return { outcome, failure: null, asked };
     } catch (error) {
-      // Whatever surfaced first, a run that was called off ended for that reason.
+      // Whichever error surfaced first, a cancelled run reports the cancellation.
       return { outcome: null, failure: signal.aborted ? signal.reason : error, asked };
     } finally {
       over = true;
@@ -143,7 +141,7 @@ export function perform(options: RunOptions): {
   return { abort, waits: () => calls > 0 && waiting === calls, ended: ended() };
 }
 
-/** Counts down, except while it is held. */
+/** Counts down, except while it is paused. */
 class Stopwatch {
   readonly #clock: Clock;
   readonly #onEnd: () => void;
@@ -164,7 +162,7 @@ class Stopwatch {
     return this.#leftMs - (this.#holds > 0 ? 0 : this.#clock.elapsedMs() - this.#fromMs);
   }
 
-  /** Begins (true) or ends (false) one reason to stand still; several may overlap. */
+  /** Starts (true) or ends (false) one reason to pause; several may overlap. */
   hold(begins: boolean): void {
     if (begins && this.#holds++ === 0) {
       this.#leftMs -= this.#clock.elapsedMs() - this.#fromMs;

@@ -5,13 +5,16 @@ import type { Job } from "./job.ts";
 import { withoutEndpoint } from "./reporter.ts";
 
 const MAX_LISTED = 2;
-/** A run that began late counts for so long, ms. */
+/** Time for which a late run counts, ms. */
 const RECENT_MS = 10_000;
 
 export interface ScheduleFigures {
   /** Lateness of the latest schedule, ms. */
   readonly lagMs: number;
-  /** The most failures in a row of any schedule; without what fails for want of a session while an alert tells why nobody signs in. */
+  /**
+   * The maximum failures in a row of any schedule; without those that lack a session while an alert reports why
+   * sign-ins fail.
+   */
   readonly failedPolls: number;
   /** `everything (connect ECONNREFUSED …)`, or the longest failing: `notifications of main (HTTP 503) and 4 more`. */
   readonly failingReads: string;
@@ -22,7 +25,7 @@ export interface ScheduleFiguresOptions {
   readonly nowMs: number;
   readonly outage: ExchangeOutage | null;
   readonly everyMs: (job: Job) => number;
-  /** An alert tells why nobody signs in. */
+  /** True if an alert reports why sign-ins fail. */
   readonly isSignInTold: boolean;
 }
 

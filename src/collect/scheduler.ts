@@ -6,9 +6,10 @@
  *     │                          ├─► failed, past deadline ► backs off; reported once (reporter), observed each time
  *     └─ ask (now) ──────────────┘
  *
- * The first turns are handed out one after another, what risk needs first, as fast as the request ceiling lets them. When a
- * source works again after the exchange was unwell, all that back off for the same reasons are tried again soon; at the end
- * of a rate limit those that it turned away are tried at once.
+ * The first turns are started one after another, risk sources first, as fast as the request ceiling allows. When a
+ * source
+ * works again after a failure of the exchange, all that back off for the same reason are retried soon; at the end of a
+ * rate limit those that it rejected are retried at once.
  */
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Observation } from "../domain/observation.ts";
@@ -28,13 +29,13 @@ import { CalledOff, perform, type RunEnd } from "./run.ts";
 import { type ScheduleFigures, scheduleFigures } from "./schedule-figures.ts";
 import { nextTurn, Wheel } from "./wheel.ts";
 
-/** Turns that give way at a time: the others keep their places, so that both lanes serve what is asked for. */
+/** Maximum turns that yield at a time: the others keep their places, so that both lanes are served. */
 const maxGivingWay = 4;
-/** Between two runs that were asked for. */
+/** Minimum interval between two requested runs. */
 const betweenAsksMs = 1_000;
 const soonAfterMs = 1_000;
 const spreadMs = 2_000;
-/** Time that passes by so much more than timers ran, ms: the machine slept, or its clock was put right. */
+/** Difference between wall time and timers that counts as a jump, ms: the machine slept, or its clock was set. */
 const jumpMs = 2_000;
 const maxWaitMs = 60_000;
 const maxCatchUpMs = 60_000;
@@ -61,7 +62,7 @@ export class Scheduler {
   readonly #under = new Set<Promise<void>>();
   readonly #ready = new ReadyJobs((job, mode, lane) => this.#track(this.#run(job, mode, lane)));
   readonly #waits: LimitWaits;
-  /** Those whose turn was called off for what is asked for, until that was read. */
+  /** Jobs whose turn was cancelled for a requested read, until that was done. */
   readonly #gaveWay = new Set<Job>();
   #stopped = true;
   #spreadAgainMs = Number.NEGATIVE_INFINITY;
@@ -109,13 +110,13 @@ export class Scheduler {
       cost += requestsOf(job.collector.source, {
         wallets: job.wallet ? [{ ...job.wallet, accounts: this.#options.accounts(job.wallet.name) }] : [],
       });
-      // What belongs to the calendar is asked now as well, and on its days from then on.
+      // A calendar source is read now as well, and then on its days.
       job.turnMs = atMs + (job.cron ? 0 : (this.#random() - 1) * this.#intervals.everyMs(job));
       this.#wheel.set(job, atMs);
     }
   }
 
-  /** Calls off what is under way and waits for what was read to be stored. */
+  /** Cancels running reads and waits until finished ones are stored. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#wheel.stop();
@@ -126,7 +127,7 @@ export class Scheduler {
     while (this.#under.size > 0) await Promise.all(this.#under);
   }
 
-  /** Runs a collector now, or as soon as the run under way ends; asked twice it still runs once. */
+  /** Runs a collector now, or as soon as the current run ends; two requests cause one run. */
   ask(source: Source, wallet: string | null, gap = false): void {
     const job = this.#byName.get(jobName(source, wallet));
     if (!job || this.#stopped) return;
@@ -134,7 +135,7 @@ export class Scheduler {
     if (job.running) {
       job.again = "asked";
       const { mode, lane, waits, abort } = job.running;
-      // A turn may wait long for its place where requests are scarce.
+      // A turn may wait long for its place if requests are scarce.
       const isSooner =
         waits() && this.#intervals.lane(job, "asked") < lane && this.#gaveWay.size < maxGivingWay;
       if (isSooner) this.#gaveWay.add(job);
@@ -142,21 +143,21 @@ export class Scheduler {
       return;
     }
     if (job.ready) {
-      // It is due; what is asked for may go before others that are.
+      // It is due; a requested read may go before other due ones.
       this.#wheel.cancel(job);
       this.#ready.put(job, "asked", this.#intervals.lane(job, "asked"));
       return;
     }
     const now = this.#clock.elapsedMs();
     const atMs = Math.max(now, job.lastStartMs + betweenAsksMs);
-    // What is due for a look at the calendar alone would not run.
+    // A job that is due only for a check of the calendar would not run.
     const looks = job.cron !== null && job.mode === "turn";
     if (job.dueMs <= atMs && job.mode !== "catchUp" && !looks) return;
     job.mode = "asked";
     this.#wheel.set(job, atMs);
   }
 
-  /** Without the schedules of what nobody needs. */
+  /** Returns the schedules, without those that are not needed. */
   status(): ScheduleStatus[] {
     return this.#jobs.flatMap((job) => {
       const { collector } = job;
@@ -174,7 +175,7 @@ export class Scheduler {
     });
   }
 
-  /** Nothing can be read at all; null while anything can. */
+  /** The outage while nothing can be read at all; else null. */
   get outage(): ExchangeOutage | null {
     return this.#outcomes.reporter.outage;
   }
@@ -205,14 +206,14 @@ export class Scheduler {
     this.#noteJump(now);
     this.#intervals.follow(now);
     if (job.cron && job.mode === "turn" && job.lastStartMs !== Number.NEGATIVE_INFINITY) {
-      // The wall clock may have been set since: calendars are looked at again, and what was jumped over runs now.
+      // The wall clock may have been set since: calendars are checked again, and skipped times run now.
       if (this.#clock.nowMs() < job.turnMs) {
         this.#waitForCalendar(job);
         return;
       }
     }
     if (job.running) {
-      // Only older pages are being read: they wait.
+      // Only older pages are being read: they yield.
       job.again ??= "turn";
       job.running.abort(new CalledOff("the next turn is due"));
       return;
@@ -224,20 +225,20 @@ export class Scheduler {
     }
     const lateMs = Math.max(0, now - job.dueMs);
     if (job.mode === "turn" && !job.cron && lateMs > Math.max(spreadMs, this.#intervals.everyMs(job))) {
-      // The process stood still, for everybody: not all at once.
+      // The process was suspended, which delayed all jobs: they are spread.
       this.#wheel.set(job, now + this.#random() * spreadMs);
       return;
     }
     job.lateMs = lateMs;
     this.#ready.put(job, job.mode, this.#intervals.lane(job, job.mode));
-    // Its next turn comes while its older pages wait for a place.
+    // Its next turn is due while its older pages wait for a place.
     if (job.mode === "catchUp" && job.ready && !job.cron) {
       job.mode = "turn";
       this.#wheel.set(job, job.turnMs + this.#intervals.everyMs(job));
     }
   }
 
-  /** Timers do not run while the machine sleeps: what is overdue by the wall clock is read soon, not an interval later. */
+  /** Timers do not run while the machine sleeps: jobs overdue by the wall clock run soon, not an interval later. */
   #noteJump(now: number): void {
     const nowMs = this.#clock.nowMs();
     const jumpedMs = nowMs - now - this.#aheadMs;
@@ -282,14 +283,17 @@ export class Scheduler {
     job.running = { mode, startedMs, abort, lane, waits, gap: gap && !catchUp };
     if (!catchUp) job.gapAsked = false;
     if (catchUp && !job.cron) {
-      // Its next turn comes all the same, and ends this.
+      // Its next turn comes anyway, and ends this.
       job.mode = "turn";
       this.#wheel.set(job, job.turnMs + everyMs);
     }
     await this.#after(job, mode, await ended);
   }
 
-  /** The end of the second interval since its last reading, monotonic ms: after a rate limit the most overdue are read first. */
+  /**
+   * Returns the end of the second interval since its last reading, monotonic ms: after a rate limit the most overdue
+   * are read first.
+   */
   #secondIntervalMs({ lastOkMs }: Job, nowMs: number, everyMs: number): number {
     return lastOkMs === null ? nowMs : nowMs - (this.#clock.nowMs() - lastOkMs) + 2 * everyMs;
   }
@@ -297,7 +301,7 @@ export class Scheduler {
   async #after(job: Job, mode: Mode, { outcome, failure, asked }: RunEnd): Promise<void> {
     const called = failure instanceof CalledOff;
     if (mode === "asked" && !called) this.#gaveWay.delete(job);
-    // A gap that this run was to close is still open.
+    // The gap that this run was to close is still open.
     if (called && job.running?.gap) job.gapAsked = true;
     if (outcome === null && !called) await this.#outcomes.failed(job, mode, failure);
     job.running = null;
@@ -310,14 +314,14 @@ export class Scheduler {
         this.#intervals.weigh(job);
         if (wasUnwell) this.#allAgain();
       }
-      // Nothing older is missing any more.
+      // No older rows are missing any more.
       if (outcome === "done" && job.catchUpFailure) this.#outcomes.caughtUp(job);
       if (asked) this.#outcomes.reporter.answered();
     }
     this.#next(job, mode, outcome, failure);
   }
 
-  /** The exchange is back: those who stay away for its sake need not wait for their time. */
+  /** The exchange is back: jobs that back off because of it are retried. */
   #allAgain(): void {
     const now = this.#clock.elapsedMs();
     if (now - this.#spreadAgainMs < spreadMs) return;
@@ -333,7 +337,7 @@ export class Scheduler {
     if (!this.#stopped) this.#waits.start();
   }
 
-  /** The exchange takes requests again: those that a 429 made back off are due now. */
+  /** The exchange takes requests again: jobs that back off because of a 429 are due now. */
   #limitEnded(): void {
     this.#waits.stop();
     if (this.#stopped) return;

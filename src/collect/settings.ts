@@ -1,10 +1,10 @@
-/** The `schedules:` section: how often each resource is asked. */
+/** The `schedules:` section: the read interval of each resource. */
 import { z } from "zod";
 import { parseDurationMs } from "../domain/duration.ts";
 import { type Source, sourceRow, sources } from "../domain/sources.ts";
 import { CronSchedule, cronProblem } from "./calendar.ts";
 
-/** Shorter than this no exchange wants to be asked by one daemon. */
+/** Minimum interval, ms. */
 const SHORTEST_MS = 100;
 
 const duration = z.string().transform((text, context) => {
@@ -46,7 +46,7 @@ const riskInterval = z
     atRiskMs: atRisk ?? null,
   }));
 
-/** `whenStreaming` is the interval while the stream brings the same by itself. */
+/** `whenStreaming` is the interval while the stream delivers the same data. */
 const streamedInterval = z
   .strictObject({ every: duration, whenStreaming: duration.optional() })
   .refine(({ every, whenStreaming }) => whenStreaming === undefined || whenStreaming >= every, {
@@ -64,7 +64,7 @@ export type Schedule =
   | (z.output<typeof interval> & { readonly whenStreamingMs?: number })
   | z.output<typeof cron>;
 
-/** Says what both forms allow when a schedule is neither. */
+/** States both allowed forms if a schedule is neither. */
 function schedule<S extends z.ZodType<z.output<typeof interval>>>(every: S) {
   return z.unknown().transform((value, context): Schedule => {
     const form = typeof value === "object" && value !== null && "cron" in value ? cron : every;
@@ -91,7 +91,7 @@ export const scheduleSettings = z.strictObject(
 
 export type ScheduleSettings = z.output<typeof scheduleSettings>;
 
-/** The usual distance between two runs, ms; of a calendar the distance between its next two moments. */
+/** Returns the regular interval, ms; of a calendar the time between its next two runs. */
 export function scheduleMs(schedule: Schedule, nowMs: number): number {
   if (schedule.kind === "interval") return schedule.everyMs;
   const times = new CronSchedule(schedule.cron, schedule.timezone);
@@ -100,7 +100,10 @@ export function scheduleMs(schedule: Schedule, nowMs: number): number {
   return first === null || second === null ? 365 * 86_400_000 : second - first;
 }
 
-/** The longest usual distance between two polls, ms: with streams those are the floor, and may be further apart. */
+/**
+ * Returns the longest regular interval between two polls, ms: with streams polls are the fallback, and may be further
+ * apart.
+ */
 export function longestMs(schedule: Schedule, nowMs: number, streams: boolean): number {
   const usualMs = scheduleMs(schedule, nowMs);
   if (!streams || schedule.kind !== "interval") return usualMs;
@@ -108,20 +111,23 @@ export function longestMs(schedule: Schedule, nowMs: number, streams: boolean): 
 }
 
 /**
- * The shortest interval that the freshness of a source is measured against, ms. Settings of markets and the status of the
- * exchange are read often, to notify a change soon, and change seldom: what rests on them is not stale when one is late.
+ * The minimum interval against which the freshness of a source is measured, ms. Settings of markets and the status of
+ * the exchange are read often, to report a change soon, and change rarely: their data is not stale if one read is late.
  */
 const minFreshnessMs: ReadonlyMap<Source, number> = new Map<Source, number>([
   ["marketConfig", 10 * 60_000],
   ["exchangeStatus", 30_000],
 ]);
 
-/** The interval that a source's freshness is measured against, ms. */
+/** Returns the interval against which a source's freshness is measured, ms. */
 export function freshnessMs(source: Source, everyMs: number): number {
   return Math.max(everyMs, minFreshnessMs.get(source) ?? 0);
 }
 
-/** By source, what the watch measures freshness against. @param streams whether there may be any */
+/**
+ * Returns, by source, the interval against which the watch measures freshness. @param streams true if there may be
+ * streams
+ */
 export function schedulesMs(
   settings: ScheduleSettings,
   nowMs: number,

@@ -1,6 +1,6 @@
 /**
- * Readings that many wallets need at once, after a connection came back: handed out at a quarter of the request ceiling,
- * wallets at risk first, so that the usual polls keep their turns and the exchange is not run over.
+ * Reads that many wallets need at once, after a connection came back: started at a quarter of the request ceiling,
+ * wallets at risk first, so that regular polls keep their turns and the exchange is not overloaded.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Source } from "../domain/sources.ts";
@@ -12,7 +12,7 @@ export interface SpreadAsksOptions {
   readonly ratePerSecond: () => number;
   readonly marginRatio: (wallet: string) => number | null;
   readonly ask: (source: Source, wallet: string) => void;
-  /** The time at which the wallet was last read, monotonic ms; what was read since it was asked for is not asked again. */
+  /** Returns the time at which the wallet was last read, monotonic ms; a read since the request replaces it. */
   readonly readMs: (source: Source, wallet: string) => number;
 }
 

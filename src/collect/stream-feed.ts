@@ -1,15 +1,15 @@
 /**
- * The stream as a source of observations, beside the polls and never instead of them.
+ * The stream as a source of observations, in addition to polls.
  *
  *   market statistics ─► live prices ──┐
  *   trader state ──────► mirror ───────┼─► coalesced ─► observe (the same queue as polls)
  *   exchange status ───► changes ──────┤
  *   notifications ─────► events ───────┘
  *
- *   came back, does not fit, cannot be read, quiet ─► ask over HTTP
+ *   reconnected, inconsistent, unreadable, silent ─► read over HTTP
  *
- * What comes is judged as told of just itself: a connection, a pong or silence makes nothing fresh. Announcements are only
- * a reason to read the inbox, since the ids of live copies may not last.
+ * A message refreshes only its own data: a connection, a pong or silence refreshes nothing. Announcements only trigger
+ * a read of the inbox, since the ids of live copies may be temporary.
  */
 import {
   type ChannelName,
@@ -53,18 +53,18 @@ import { isUnreadLiquidation, notificationEvents } from "./translate/notificatio
 import { UnreadNotifications } from "./unread-notifications.ts";
 
 /**
- * A market's own time may be ahead of ours, which is the exchange's where that is known, by this much: a row from the
- * future holds back all that follow until then.
+ * Maximum time by which a market's time may be ahead of ours, which is the exchange's if known: a row from the future
+ * would block all later ones until then.
  */
 const maxAheadMs = 3_000;
-/** Without a message while prices moved, the connection is not believed. */
+/** Time without a message while prices moved after which the connection counts as failed. */
 const silentMs = 60_000;
 
 export interface StreamFeedOptions {
   readonly wallets: readonly CollectedWallet[];
   readonly clock: Clock;
   readonly observe: (observation: Observation) => Promise<void>;
-  /** Runs a collector soon; `gap`: something may have been missed. */
+  /** Runs a collector soon; `gap`: data may have been missed. */
   readonly ask: (source: Source, wallet: string | null, gap?: boolean) => void;
   readonly ratePerSecond: () => number;
   readonly marginRatio: (wallet: string) => number | null;
@@ -72,9 +72,9 @@ export interface StreamFeedOptions {
   readonly book: MarketBook;
   readonly publisher: EventPublisher;
   readonly badRecords: BadRecords;
-  /** True if nothing at all can be read. */
+  /** Returns true if nothing at all can be read. */
   readonly exchangeIsDown: () => boolean;
-  /** The interval at which an inbox is polled where the stream does not tell it, ms. */
+  /** Returns the interval at which an inbox is polled without a stream, ms. */
   readonly inboxEveryMs: () => number;
   readonly log: CollectLog;
 }
@@ -90,7 +90,7 @@ export class StreamFeed implements StreamListener {
   readonly #spread: SpreadAsks;
   #statusToldMs = Number.NEGATIVE_INFINITY;
   readonly #readMs = new Map<string, number>();
-  /** Ends of the waits of changes that are held for another subaccount. */
+  /** Cancels the waits of changes that are held for another subaccount. */
   readonly #releases = new Map<string, () => void>();
   readonly #outages: StreamOutages;
   readonly #trust = new InboxTrust();
@@ -119,14 +119,14 @@ export class StreamFeed implements StreamListener {
     });
   }
 
-  /** Subscribes to everything, and begins. */
+  /** Subscribes to everything, and starts. */
   start(streams: Streams): void {
     this.#streams = streams;
-    // Few and for all first, in case the exchange takes only so many.
+    // The common ones first, in case the exchange limits the number.
     const { clock, log } = this.#options;
     this.#priceChannel = new PriceChannel({ link: streams.common, clock, log });
     streams.common.subscribe("exchangeStatus", {});
-    // Of this only that something changed: its snapshot comes compressed, and is not read.
+    // Only the fact of a change is used: its snapshot is compressed, and is not read.
     streams.common.subscribe("exchange", {});
     for (const { wallet, pdaIndex } of this.#followed.all())
       streams.common.subscribe("traderState", { authority: wallet.authority, traderPdaIndex: pdaIndex });
@@ -145,27 +145,27 @@ export class StreamFeed implements StreamListener {
     await this.#news.stop();
   }
 
-  /** Changes of accounts, and notifications, that a poll told first and the stream never did. */
+  /** Number of account changes and notifications that a poll found and the stream did not deliver. */
   get missed(): number {
     return this.#missed;
   }
 
-  /** True if a wallet's notifications are streamed now. */
+  /** Returns true if a wallet's notifications are streamed now. */
   tellsNotifications(wallet: string): boolean {
     return !this.#trust.doubted(wallet) && (this.#streams?.tellsNotifications(wallet) ?? false);
   }
 
-  /** An inbox that the stream tells is polled seldom: what was acknowledged would be shown as waiting until then. */
+  /** A streamed inbox is polled rarely: acknowledged items would be shown as waiting until then. */
   acknowledged(wallet: string): void {
     this.#asks.inbox(wallet);
   }
 
-  /** Monotonic ms; what a poll says when it asks. */
+  /** Monotonic ms, as a poll states it with its request. */
   elapsedMs(): number {
     return this.#clock.elapsedMs();
   }
 
-  /** An answer of the trader state; null: nothing of it is newer than what is known. */
+  /** Takes a polled trader state; null: nothing in it is newer than the known state. */
   polledState(
     wallet: CollectedWallet,
     pdaIndex: number,
@@ -185,10 +185,10 @@ export class StreamFeed implements StreamListener {
       { askedMs, atMs },
       streaming,
     );
-    // It contains all that the stream noted before, which would be handed on without its place in the slot.
+    // It includes all earlier messages of the stream, which would be passed on without their place in the slot.
     if (mirrored?.exact) this.#news.polledState(familyOf(wallet.authority, pdaIndex));
     this.#readMs.set(`traderState ${wallet.name}`, askedMs);
-    // An answer of before the message that is missing does not fill the hole.
+    // An answer from before the missing message does not fill the gap.
     if (followed.mirror.holding) this.#asks.doubt(wallet.name);
     if (missed > 0) {
       if (this.#missed === 0)
@@ -199,7 +199,7 @@ export class StreamFeed implements StreamListener {
     return mirrored;
   }
 
-  /** The newest items of an inbox as a poll read them. */
+  /** Takes the newest items of an inbox from a poll. */
   polledInbox(wallet: CollectedWallet, items: readonly NotificationItem[]): void {
     const { name, authority } = wallet;
     if (!this.#streams?.tellsNotifications(name)) return;
@@ -214,7 +214,7 @@ export class StreamFeed implements StreamListener {
     this.#streams.of(name)?.resubscribe("notifications", { authority });
   }
 
-  /** Prices of all markets as a poll brought them, with what is newer. */
+  /** Takes polled prices of all markets, and returns them merged with newer ones. */
   polledPrices(rows: readonly MarketPrices[], askedMs: number): readonly MarketPrices[] {
     const common = this.#streams?.common;
     if (common?.connected && common.quietMs > silentMs && this.#prices.movedSince(rows)) {
@@ -225,7 +225,9 @@ export class StreamFeed implements StreamListener {
     return newest;
   }
 
-  /** True if the stream has sent the exchange's status since then: an answer to a question of before may be the older. */
+  /**
+   * Returns true if the stream has sent the exchange's status since then: an answer to an earlier request may be older.
+   */
   toldStatusSince(askedMs: number): boolean {
     return this.#statusToldMs >= askedMs;
   }
@@ -250,7 +252,7 @@ export class StreamFeed implements StreamListener {
         return;
       }
       case "exchange":
-        // The status has a channel of its own; of anything else the market list tells how it is now.
+        // The status has a channel of its own; any other change is in the market list.
         if (message.ops.some(({ kind }) => kind !== "exchangeStatusChanged"))
           this.#asks.soon("marketConfig", null, betweenDoubtsMs);
         return;
@@ -302,23 +304,23 @@ export class StreamFeed implements StreamListener {
       this.#priceChannel?.down();
       for (const { mirror } of this.#followed.all()) mirror.lost();
     }
-    // From now on the inbox is read as often as without a stream.
+    // From now on the inbox is polled at the interval without a stream.
     if (this.#outages.down(wallet, detail, why) && wallet !== null)
       this.#spread.add("notifications", [wallet]);
   }
 
   quiet(wallet: string | null): void {
-    // What moved meanwhile decides whether that is a still market or a dead stream.
+    // Moved prices in the answer distinguish a failed stream from a quiet market.
     if (wallet === null) this.#options.ask("markets", null);
   }
 
-  /** @throws when the time of a row of a known market is ahead of the clock; the other rows are taken */
+  /** @throws if the time of a known market's row is ahead of the clock; the other rows are taken */
   #takePrices(rows: readonly MarketStatsMessage[]): void {
     const nowMs = this.#clock.nowMs();
     let ahead = false;
     for (const row of rows) {
       const prices = livePricesOf(row);
-      // Markets are what the market list says, here as in polls. Before that was answered our clock may be off by any time.
+      // Only markets of the market list are used, as in polls. Before that was read the clock may be off by any time.
       if (!this.#options.book.of(prices.symbol)) continue;
       ahead ||= prices.exchangeMs > nowMs + maxAheadMs;
       if (prices.exchangeMs > nowMs + maxAheadMs) continue;
@@ -342,7 +344,7 @@ export class StreamFeed implements StreamListener {
     if (mirrored !== null) this.#news.state(key, mirrored.told);
   }
 
-  /** Takes changes that were held for another subaccount for the longest time. */
+  /** Releases changes that were held for another subaccount for the maximum time. */
   #releaseLater(key: string): void {
     if (this.#releases.has(key)) return;
     const release = (): void => {
@@ -372,7 +374,7 @@ export class StreamFeed implements StreamListener {
     const seenMs = this.#clock.nowMs();
     const note = (): void =>
       this.#news.events(name, () => notificationEvents(payload, wallet, account, book, seenMs));
-    // Once it is reported, the inbox does not report it again, and which liquidation it is would not be known.
+    // Once it is reported, the inbox does not report it again, and the liquidation would stay unidentified.
     if (isUnreadLiquidation(payload))
       this.#unread.wait(name, notificationKey(payload, wallet.authority), note);
     else note();

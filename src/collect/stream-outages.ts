@@ -1,24 +1,24 @@
 /**
- * Says that a connection to the stream is lost, and that it is back: once each, and only of what lasts. A connection comes
- * and goes with a token, a restart at the other side, a moment without a network, and nothing is missed by it.
+ * Logs the loss and the return of a stream connection: once each, and only if it lasts. A connection is replaced with
+ * each token, a restart of the other side or a network error, and nothing is missed by that.
  */
 import type { Clock } from "../domain/clock.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { DownReason } from "../exchange/index.ts";
 import type { CollectLog } from "./log.ts";
 
-/** Shorter outages are nobody's business. */
+/** Shorter outages are not logged. */
 const LASTING_MS = 15_000;
-/** Maximum number of outages named at a time; one line stands for all. */
+/** Maximum number of outages named at a time; one line covers all. */
 const MOST_NAMED = 3;
 
 interface Outage {
   readonly sinceMs: number;
   detail: string;
-  /** The reason. The want of a session is reported elsewhere. */
+  /** The reason. A missing session is reported elsewhere. */
   why: DownReason;
   told: "no" | "named" | "folded";
-  /** The reason that was told. */
+  /** The logged reason. */
   toldWhy: DownReason | null;
 }
 
@@ -31,8 +31,8 @@ export class StreamOutages {
   #cancel: (() => void) | null = null;
 
   /**
-   * @param exchangeIsDown whether nothing can be read at all, of which others tell
-   * @param inboxEveryMs how often the notifications of a wallet without a stream are polled
+   * @param exchangeIsDown returns true if nothing can be read at all, which is logged elsewhere
+   * @param inboxEveryMs returns the polling interval of a wallet's notifications without a stream
    */
   constructor(clock: Clock, log: CollectLog, exchangeIsDown: () => boolean, inboxEveryMs: () => number) {
     this.#clock = clock;
@@ -41,12 +41,12 @@ export class StreamOutages {
     this.#inboxEveryMs = inboxEveryMs;
   }
 
-  /** @returns whether it was connected before, as far as is known here */
+  /** @returns true if it was connected before, as far as known here */
   down(wallet: string | null, detail: string, why: DownReason): boolean {
     const known = this.#outages.get(wallet);
     if (known) {
       Object.assign(known, { detail, why });
-      // That a stream is lost may come back by itself; that it is refused is for somebody to look into.
+      // A lost stream may recover by itself; a refused one needs attention.
       if (why === "refused" && known.toldWhy === "lost") known.told = "no";
     } else {
       const sinceMs = this.#clock.elapsedMs();

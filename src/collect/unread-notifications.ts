@@ -1,20 +1,20 @@
-/** Notifications that cannot be read in the stream: they wait for the inbox, which may report them first. */
+/** Unreadable notifications of the stream: they wait for the inbox, which may report them first. */
 import type { Clock } from "../domain/clock.ts";
 import { maxWaitingEvents } from "./noted-news.ts";
 import type { PacedAsks } from "./paced-asks.ts";
 
 /**
- * A notification that cannot be read in the stream is reported as it is after so long where the inbox does not show it by then: its
- * reading may wait for the request budget.
+ * Time after which an unreadable notification of the stream is reported as it is, if the inbox has not shown it, ms:
+ * the read of the inbox may wait for the request budget.
  */
 const unreadForMs = 45_000;
-/** Until then the inbox is asked for it again and again: it may show an item some seconds after the stream does. */
+/** Interval at which the inbox is read for it until then, ms: it may show an item some seconds after the stream. */
 const betweenUnreadMs = 15_000;
 
 export class UnreadNotifications {
   readonly #clock: Pick<Clock, "after">;
   readonly #asks: PacedAsks;
-  /** By key, with what calls off that they are reported as they are. */
+  /** By key, the function that cancels the report. */
   readonly #unread = new Map<string, () => void>();
 
   constructor(clock: Pick<Clock, "after">, asks: PacedAsks) {
@@ -27,7 +27,7 @@ export class UnreadNotifications {
     this.#unread.clear();
   }
 
-  /** Notes a notification that the inbox was to report: if it did by then, nothing is reported twice. */
+  /** Waits for the inbox to report a notification, so that it is not reported twice. */
   wait(name: string, key: string, note: () => void): void {
     if (this.#unread.has(key) || this.#unread.size >= maxWaitingEvents) return;
     let looks = unreadForMs / betweenUnreadMs;

@@ -1,9 +1,10 @@
 /**
- * A timing wheel: many entries, each due at a moment of the monotonic clock, behind one timer.
+ * A timing wheel: many entries, each due at a time of the monotonic clock, with one timer.
  *
- * Moments are rounded up to 10 ms and kept in 8,192 slots, a turn of 82 s; what is due later stays in its slot for as many
- * turns. Setting, moving and cancelling cost the same for ten entries as for a hundred thousand. However much is due at
- * once (after a stall), only so many entries are worked in one turn of the event loop.
+ * Times are rounded up to 10 ms and kept in 8,192 slots, a turn of 82 s; later ones stay in their slot for several
+ * turns. Setting, moving and cancelling have the same cost for any number of entries. However many are due at once
+ * (after
+ * a stall), a limited number is processed in one turn of the event loop.
  */
 import type { Clock } from "../domain/clock.ts";
 
@@ -11,7 +12,7 @@ const SLOT_MS = 10;
 const SLOTS = 8_192;
 const MOST_PER_TURN = 200;
 
-/** Something that can be due. One entry is due at one moment, or not at all. */
+/** An entry, due at one time or not at all. */
 export interface WheelEntry {
   /** Monotonic, ms; Infinity while not set. Only the wheel writes it. */
   dueMs: number;
@@ -23,29 +24,29 @@ export class Wheel<E extends WheelEntry> {
   readonly #clock: Clock;
   readonly #onDue: (entry: E) => void;
   readonly #slots: Set<E>[] = Array.from({ length: SLOTS }, () => new Set<E>());
-  /** Due, and put off to the next turn of the event loop. */
+  /** Due entries, postponed to the next turn of the event loop. */
   #ready: E[] = [];
-  /** The next slot to look at, counted from the clock's start. */
+  /** The next slot to check, counted from the clock's start. */
   #tick: number;
   #size = 0;
   #timer: (() => void) | null = null;
   #timerTick = Number.POSITIVE_INFINITY;
-  /** Within a turn no timer is set: its end looks for the next moment once. */
+  /** True within a turn, in which no timer is set: its end computes the next time once. */
   #turning = false;
 
-  /** @param onDue is told of one entry at a time, and may set it again */
+  /** @param onDue called with one entry at a time; may set it again */
   constructor(clock: Clock, onDue: (entry: E) => void) {
     this.#clock = clock;
     this.#onDue = onDue;
     this.#tick = Math.floor(clock.elapsedMs() / SLOT_MS);
   }
 
-  /** The number of entries that wait. */
+  /** The number of waiting entries. */
   get size(): number {
     return this.#size;
   }
 
-  /** Makes an entry due at this moment, and at no other. */
+  /** Makes an entry due at this time only. */
   set(entry: E, dueMs: number): void {
     this.cancel(entry);
     const tick = Math.max(Math.ceil(dueMs / SLOT_MS), this.#tick);
@@ -64,7 +65,7 @@ export class Wheel<E extends WheelEntry> {
     this.#size--;
   }
 
-  /** Forgets everything. */
+  /** Removes all entries. */
   stop(): void {
     this.#timer?.();
     this.#timer = null;
@@ -102,7 +103,7 @@ export class Wheel<E extends WheelEntry> {
     else this.#wakeForNext();
   }
 
-  /** Takes what is due out of the slots, oldest first. */
+  /** Takes the due entries from the slots, oldest first. */
   #gather(): void {
     const nowTick = Math.floor(this.#clock.elapsedMs() / SLOT_MS);
     const first = this.#tick;
@@ -132,8 +133,8 @@ export class Wheel<E extends WheelEntry> {
 }
 
 /**
- * The turn of an interval that follows `lastMs`: on the interval's own beat, so that nothing drifts, and later than
- * `nowMs`, so that turns which were missed are not made up for.
+ * Returns the next turn of an interval after `lastMs`: on the interval's own beat, so that it does not drift, and later
+ * than `nowMs`, so that missed turns are not made up for.
  */
 export function nextTurn(lastMs: number, everyMs: number, nowMs: number): number {
   const missed = Math.max(0, Math.floor((nowMs - lastMs) / everyMs));

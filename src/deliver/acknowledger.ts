@@ -1,11 +1,11 @@
 /**
- * The acknowledger: tells the exchange which of its notifications were handled, item by item, after what handled them is
- * recorded, and until the exchange has confirmed it.
+ * Acknowledges handled notifications at the exchange, item by item, after their handling is recorded, until the
+ * exchange confirms.
  *
  *   waiting ──handled (handled.ts)──commit──► due ──request──► confirmed by the exchange ──commit──► confirmed
  *
- * It judges by what history holds, never by what is merely in memory; while history takes no commits, nothing is judged and
- * nothing is sent. A request whose answer was lost is repeated, which is harmless; a recorded one never is.
+ * It decides by committed history, not by values in memory; while history takes no commits, nothing is judged or sent.
+ * A request whose answer was lost is repeated, which is harmless; a recorded one is not repeated.
  */
 import { type Changes, changes } from "../domain/changes.ts";
 import type { Clock, Random } from "../domain/clock.ts";
@@ -21,7 +21,7 @@ import { noProbe, type Probe } from "./probe.ts";
 import { WaitingAcknowledgements } from "./waiting-acknowledgements.ts";
 import { Work } from "./work.ts";
 
-/** Tells the exchange; resolves when it confirmed all of these. */
+/** Sends acknowledgements to the exchange; resolves when it confirmed all of them. */
 export type AcknowledgeItems = (
   wallet: string,
   traderPubkey: string,
@@ -43,38 +43,38 @@ export interface AcknowledgerOptions {
 export interface AcknowledgerFigures {
   readonly waiting: number;
   readonly due: number;
-  /** Since the start. */
+  /** The number confirmed since the start. */
   readonly confirmed: number;
-  /** Left alone, since the start. */
+  /** The number not acknowledged and closed, since the start. */
   readonly left: number;
 }
 
 export interface Acknowledger {
   start(signal: AbortSignal): Promise<void>;
-  /** Changes that were committed: new rows, and alerts that a person acknowledged. */
+  /** Takes committed changes: new rows, and alerts that a person acknowledged. */
   committed(changes: Changes): void;
-  /** Deliveries of these alerts were recorded as delivered or dead. */
+  /** Called when deliveries of these alerts were recorded as delivered or dead. */
   settled(alertIds: readonly number[]): void;
-  /** A wallet is signed in (again): what waited for it is tried now. */
+  /** Called when a wallet is signed in (again): its pending acknowledgements are tried now. */
   signedIn(wallet: string): void;
-  /** While held, nothing is judged and nothing is sent: for the time in which commits fail. */
+  /** While held, nothing is judged or sent: for the time in which commits fail. */
   hold(held: boolean): void;
-  /** Acknowledges notifications because a person says so. @param keys of notification events */
+  /** Acknowledges notifications on a person's request. @param keys of notification events */
   acknowledgeItems(
     wallet: string,
     keys: readonly string[],
     signal?: AbortSignal,
   ): Promise<ManualAcknowledgement>;
-  /** Those that were recorded as confirmed and are open at the exchange all the same. */
+  /** Acknowledges those again that are recorded as confirmed but open at the exchange. */
   acknowledgeAgain(wallet: string, keys: readonly string[]): Promise<ManualAcknowledgement>;
-  /** Records that somebody else acknowledged these: nothing is left to do. */
+  /** Records that these were acknowledged elsewhere: nothing is left to do. */
   acknowledgedElsewhere(wallet: string, keys: readonly string[]): Promise<void>;
-  /** The same for every stored notification that happened before this time, ms; item by item. */
+  /** Acknowledges every stored notification from before this time, ms, item by item. */
   acknowledgeUpTo(wallet: string, beforeMs: number, signal?: AbortSignal): Promise<ManualAcknowledgement>;
   figures(): AcknowledgerFigures;
-  /** Resolves when nothing can be done before time passes or something arrives. */
+  /** Resolves when nothing can be done until time passes or input arrives. */
   idle(): Promise<void>;
-  /** Bounded, repeatable, never rejects. What is due stays due for the next start. */
+  /** Stops within a bound; repeatable, never rejects. Due rows stay due for the next start. */
   stop(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ class WorkingAcknowledger implements Acknowledger {
   readonly #work: Work;
   readonly #waiting = new WaitingAcknowledgements();
   readonly #accounts = new Map<string, InboxAccount>();
-  /** Due rows whose inbox is still to be read. */
+  /** Due rows whose inbox has not been read from history yet. */
   #arriving: Acknowledgement[] = [];
   readonly #confirmations: Confirmations;
   readonly #cut = new AbortController();
@@ -285,7 +285,7 @@ class WorkingAcknowledger implements Acknowledger {
       this.#cancelTimer = clock.after(Math.ceil(atMs - nowMs), () => this.#pump());
   }
 
-  /** One piece of work on the history at a time. */
+  /** Runs one piece of work on the history at a time. */
   #run(work: () => Promise<void>): void {
     this.#judging = true;
     const done = () => {
@@ -301,7 +301,7 @@ class WorkingAcknowledger implements Acknowledger {
     this.#pump();
   }
 
-  /** Finds what is handled, commits that it is due, and finds the inbox that it is due in. */
+  /** Finds the handled rows, commits that they are due, and finds their inboxes. */
   async #judge(): Promise<void> {
     const { store, clock } = this.#options;
     const keys = this.#waiting.takeToJudge();
@@ -329,7 +329,7 @@ class WorkingAcknowledger implements Acknowledger {
     }
   }
 
-  /** Puts a due row into the inbox that it belongs to. */
+  /** Adds a due row to its inbox. */
   async #address(row: Acknowledgement): Promise<void> {
     const { store, random } = this.#options;
     const event = await store.eventByKey("notification", row.key);

@@ -1,4 +1,4 @@
-/** One attempt to send a sealed message: what it replies to, and the answer within the channel's deadline. */
+/** One attempt to send a finalized message: the message it replies to, and the answer within the channel's deadline. */
 import type { Entry } from "../alerts/pending/waiting.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult, SentMessage } from "../channels/channel.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -9,12 +9,12 @@ import type { DeliverLog } from "./log.ts";
 
 export interface AttemptOptions {
   readonly clock: Clock;
-  /** Aborted when the program ends. */
+  /** Aborted when the program stops. */
   readonly cut: AbortSignal;
   readonly log: DeliverLog;
 }
 
-/** @returns null when it was cut off by the end of the program */
+/** @returns null if the program's stop interrupted it */
 export async function attemptWithin(
   outgoing: Outgoing,
   channel: Channel,
@@ -39,7 +39,7 @@ export async function attemptWithin(
   }
 }
 
-/** @returns null when it failed by itself, had no answer within the channel's deadline, or was cut off */
+/** @returns null if it failed by itself, got no answer within the channel's deadline, or was interrupted */
 export async function probeWithin(
   channel: Channel,
   options: Pick<AttemptOptions, "clock" | "cut">,
@@ -48,7 +48,7 @@ export async function probeWithin(
   return within(channel.deadlineMs, (signal) => channel.probe(signal), options).catch(() => null);
 }
 
-/** A channel that does not heed its signal must not hold the line. */
+/** Limits the time of a channel that ignores its abort signal. */
 async function within<T>(
   deadlineMs: number,
   work: (signal: AbortSignal) => Promise<T>,
@@ -75,9 +75,9 @@ async function within<T>(
 }
 
 /**
- * Finds the earlier messages about the same alerts: the first message, which it replies to (an alert that ends goes before
- * others), and the newest that tells of all of it.
- * @param withGroup what was told of all that fires in its group, too (`Outgoing.around`)
+ * Finds the earlier messages about the same alerts: the first message, which it replies to (for an ended alert before
+ * others), and the newest that covers all of them.
+ * @param withGroup includes the messages about the firing alerts of its group (`Outgoing.around`)
  */
 export async function toldBefore(
   message: Message,
@@ -89,7 +89,7 @@ export async function toldBefore(
   const direct = await toldOfThese(message, entries, store, journal);
   if (!withGroup || message.content.folded !== undefined) return direct;
   const others = message.content.standing?.alerts.map(({ id }) => id) ?? [];
-  // Nobody was told of what fires for the first time and stands alone.
+  // There is no earlier message about an alert that fires for the first time and is alone.
   const known = entries.some(({ change }) => change !== null && change.kind !== "fired");
   if (others.length === 0 && !known) return direct;
   const asked = new Set([...message.alertIds, ...others]);
@@ -102,8 +102,8 @@ export async function toldBefore(
 }
 
 /**
- * Finds the first message of its incident, with all that was told of the incident since.
- * @returns undefined where it is the first itself, or of no incident
+ * Finds the first message of its incident, with all later content of the incident.
+ * @returns undefined if it is the first itself, or belongs to no incident
  */
 export async function rootOf(
   message: Message,
@@ -117,7 +117,7 @@ export async function rootOf(
   const isRoot = ({ content, receipt }: Message) =>
     content.incident?.id === id && content.quiet !== true && receipt !== null && receipt !== "";
   let root = (await deliveredAbout([first], message, store, journal)).find(isRoot);
-  // The message of the first alert may have been refused.
+  // The message about the first alert may have been refused.
   if (root === undefined && !message.alertIds.includes(first)) {
     const known = await knownOf(id, Number.NEGATIVE_INFINITY, store, journal).catch(() => []);
     root = received(known, message).find(isRoot);
@@ -126,8 +126,8 @@ export async function rootOf(
 }
 
 /**
- * Finds the first message of an incident that is over, of which alerts of a message of no incident were, with all that was told of
- * its alerts since.
+ * Finds the first message of an ended incident that included alerts of a message without incident, with all later
+ * content about its alerts.
  */
 export async function formerRootOf(
   message: Message,
@@ -148,7 +148,7 @@ export async function formerRootOf(
   return root && (await withAllSince(root, id, message, store, journal));
 }
 
-/** @returns undefined where what was told since cannot be read now: an edit would take it back */
+/** @returns undefined if the later content cannot be read now: an edit would remove it */
 async function withAllSince(
   root: Message,
   incident: string,
@@ -159,7 +159,7 @@ async function withAllSince(
   try {
     const known = await knownOf(incident, root.sealedAtMs, store, journal);
     const alertIds = [...new Set(known.flatMap((one) => one.alertIds))];
-    // Alerts that outlive an incident are told by themselves.
+    // Alerts that outlast an incident are reported separately.
     const all = [...known, ...(await deliveredAbout(alertIds, message, store, journal))];
     const since = received(new Map(all.map((one) => [one.id, one])).values(), message).filter(
       (one) => one.id !== root.id && one.sealedAtMs >= root.sealedAtMs,
@@ -170,7 +170,7 @@ async function withAllSince(
   }
 }
 
-/** The messages of an incident that are known, from a time on. */
+/** Returns the known messages of an incident, from a time on. */
 async function knownOf(
   incident: string,
   sealedFromMs: number,
@@ -186,10 +186,12 @@ async function knownOf(
   return [...all.values()];
 }
 
-/** Most messages of a group that are looked at: the oldest, since what they began goes on below them. */
+/** Maximum messages of a group that are examined, oldest first, since later messages are replies to them. */
 const maxAround = 50;
 
-/** The message as sent, with the edits since and the ends of its alerts, without which an edit would take these back. */
+/**
+ * Returns the message as sent, with the later edits and the ends of its alerts, which an edit would otherwise remove.
+ */
 function standing(receipt: string, known: readonly Message[]): SentMessage {
   const sent = known.find((one) => one.receipt === receipt);
   const since = known.filter(
@@ -246,14 +248,14 @@ async function deliveredAbout(
   try {
     for (const one of await store.messages({ alertIds })) known.set(one.id, one);
   } catch {
-    // Without a history to read the message leaves all the same, as no reply.
+    // Without a readable history the message is still sent, but not as a reply.
   }
   for (const one of journal.unwritten())
     if (one.alertIds.some((id) => alertIds.includes(id))) known.set(one.id, one);
   return received(known.values(), message);
 }
 
-/** Those that its receiver was told, oldest first. */
+/** Returns the messages delivered to its receiver, oldest first. */
 function received(messages: Iterable<Message>, { receiver, id }: Message): readonly Message[] {
   return [...messages]
     .filter((one) => one.receiver === receiver && one.status === "delivered" && one.id !== id)

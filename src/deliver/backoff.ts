@@ -1,14 +1,14 @@
 /** The delay before the next try. Pure. */
 
 export interface Backoff {
-  /** After the first failure, ms. */
+  /** Delay after the first failure, ms. */
   readonly firstMs: number;
-  /** Never longer, ms. */
+  /** Maximum delay, ms. */
   readonly mostMs: number;
 }
 
 /**
- * Doubles with every failure; up to a fifth of it is taken off by chance, so that what failed together comes apart.
+ * Doubles with every failure, with up to a fifth of random reduction, so that simultaneous failures spread out.
  * @param failures in a row so far, at least 1  @param jitter in [0, 1)  @returns ms
  */
 export function backoffMs({ firstMs, mostMs }: Backoff, failures: number, jitter: number): number {

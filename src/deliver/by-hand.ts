@@ -1,11 +1,11 @@
-/** Acknowledgements by people: by keys of notifications, sorted by the inboxes that they lie in. */
+/** Acknowledgements by people: keys of notifications, sorted by inbox. */
 import type { InboxItem } from "../domain/event.ts";
 import type { Store } from "../domain/ports.ts";
 
-/** The result of a person's own acknowledgement, by keys of notifications. */
+/** The result of an acknowledgement by a person, by keys of notifications. */
 export interface ManualAcknowledgement {
   readonly confirmed: readonly string[];
-  /** Recorded as confirmed before. */
+  /** Recorded as confirmed earlier. */
   readonly already: readonly string[];
   /** Not in this wallet's history. */
   readonly unknown: readonly string[];

@@ -1,11 +1,16 @@
-/** The condition of the channels of a line, as attempts and checks find it, and new messages while one is down. */
+/**
+ * The condition of a queue's channels, by attempts and checks, and the limit on new messages while a channel is down.
+ */
 import type { Lane } from "../alerts/pending/waiting.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { SendFailure } from "../domain/delivery.ts";
 import type { ChannelState, StateUser } from "./channel-state.ts";
 import { hasFailed, laneOf, type OutgoingMessages } from "./outgoing-message.ts";
 
-/** While a channel is down: so many critical messages are tried one by one; anything else new after 5 min, 10, … an hour. */
+/**
+ * Critical messages that are tried one by one while a channel is down; other new messages are tried after 5 min, 10, …
+ * an hour.
+ */
 const maxCriticalTried = 10;
 const firstBeginMs = 300_000;
 const maxBeginMs = 3_600_000;
@@ -13,7 +18,7 @@ const maxBeginMs = 3_600_000;
 export class ChannelCondition {
   readonly #clock: Pick<Clock, "elapsedMs">;
   readonly #messages: OutgoingMessages;
-  /** The line itself. */
+  /** The queue itself. */
   readonly #user: StateUser;
   #beginsAtMs = Number.NEGATIVE_INFINITY;
   #begun = 0;
@@ -24,20 +29,20 @@ export class ChannelCondition {
     this.#user = user;
   }
 
-  /** The state of a channel changed: the other lines look whether they may send. */
+  /** Called when the state of a channel changed: the other queues check if they may send. */
   changed(state: ChannelState): void {
     state.changed(this.#user);
   }
 
-  /** The time from which on something new may be tried while a channel is down, monotonic ms. */
+  /** The time from which a new message may be tried while a channel is down, monotonic ms. */
   get beginsAtMs(): number {
     return this.#beginsAtMs;
   }
 
   /**
-   * True if something new may be sealed and tried: not while the next slot of the channel is still to come, and hardly while
-   * several messages fail already. What waits meanwhile leaves as one digest when the channel is back. Where it may be the
-   * messages rather than the channel, something new is tried, ever more seldom.
+   * Returns true if a new message may be finalized and tried: not before the channel's next slot, and rarely while
+   * several messages fail. Messages that wait meanwhile leave as one digest when the channel recovers. If the messages
+   * may be the cause rather than the channel, new ones are tried at growing intervals.
    */
   mayBegin(state: ChannelState, lane: Lane, nowMs: number): boolean {
     if (lane === "critical" && !state.slots.criticalMayBegin(nowMs)) return false;
@@ -51,7 +56,7 @@ export class ChannelCondition {
     return nowMs >= this.#beginsAtMs;
   }
 
-  /** Something new that is not critical was begun while a channel is down. */
+  /** Notes that a new non-critical message was started while a channel is down. */
   begunWhileDown(nowMs: number): void {
     this.#beginsAtMs = nowMs + Math.min(firstBeginMs * 2 ** this.#begun, maxBeginMs);
     this.#begun++;
@@ -73,7 +78,10 @@ export class ChannelCondition {
   }
 }
 
-/** The channel's own fault: its credentials, its destination. Everything else may pass. */
+/**
+ * Returns true for a failure of the channel's own settings: its credentials, its destination. Other failures are
+ * temporary.
+ */
 export function isFault(failure: SendFailure): boolean {
   return failure === "authentication" || failure === "rejected";
 }

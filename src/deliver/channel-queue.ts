@@ -1,5 +1,6 @@
 /**
- * The line of a channel: what waits for it, in two lanes with one message under way each, and when the next one leaves.
+ * The queue of a channel: pending items in two lanes with one message under way each, and the time at which the next
+ * one leaves.
  */
 import {
   dueSinceMs,
@@ -36,19 +37,19 @@ import type { Probe } from "./probe.ts";
 import { Sender } from "./sender.ts";
 import { type Way, Ways } from "./ways.ts";
 
-/** The interval at which a channel whose circuit is open is checked when nothing is owed to it, ms. */
+/** The interval at which a channel with an open circuit is checked while nothing is pending for it, ms. */
 const lookAgainMs = 60_000;
 export interface ChannelQueueOptions extends Omit<FinalizerOptions, "putBack"> {
-  /** The state of a channel, by its name. */
+  /** Returns the state of a channel, by its name. */
   readonly stateOf: (channel: string) => ChannelState;
   readonly random: Random;
   readonly patienceMs: number;
-  /** More messages than this that wait together are folded into one. */
+  /** Returns the number of waiting messages above which they are folded into one. */
   readonly stormFold: () => number;
   readonly probe: Probe;
-  /** Counts work under way, for whoever waits until nothing can be done. */
+  /** Counts work under way, for `idle`. */
   readonly track: (work: Promise<void>) => void;
-  /** Aborted when even what is under way has to end. */
+  /** Aborted when messages under way have to stop too. */
   readonly cut: AbortSignal;
 }
 
@@ -67,8 +68,8 @@ export class ChannelQueue implements StateUser {
   #probing = false;
   #lookAtMs = Number.NEGATIVE_INFINITY;
   /**
-   * One reading of the clocks for a whole pass. What becomes due between a look at it and the setting of the timer would
-   * neither leave nor be waited for.
+   * One reading of the clocks for a whole pass. Otherwise a message that becomes due between a check and the setting of
+   * the timer would neither leave nor have a timer.
    */
   #pass = { elapsedMs: 0, wallMs: 0 };
   #cancelTimer: (() => void) | null = null;
@@ -105,12 +106,12 @@ export class ChannelQueue implements StateUser {
     this.#waiting.add(entry);
   }
 
-  /** Takes a message of an earlier run back. */
+  /** Resumes a message of an earlier run. */
   resume(message: Message, entries: readonly Entry[]): void {
     this.#messages.add(this.#resumed(message, entries));
   }
 
-  /** Ends a quiet message of an earlier run that later ones passed, which are resumed already if they are to be. */
+  /** Ends a quiet message of an earlier run that later ones passed; those are resumed already if they have to be. */
   async endPassed(message: Message, entries: readonly Entry[], later: readonly Message[]): Promise<void> {
     const parcel = this.#resumed(message, entries);
     for (const by of later)
@@ -122,7 +123,8 @@ export class ChannelQueue implements StateUser {
 
   #resumed(message: Message, entries: readonly Entry[]): OutgoingMessage {
     const { clock } = this.#options;
-    // A wait that the other side asked for is kept. Anything else may have been mended together with the restart. Of a rota it is
+    // A wait requested by the other side is kept. Other causes may have been fixed with the restart. For a rota it is
+    // unknown who requested it, and other people may stand in.
     // not known who asked for it, and others may stand in.
     const isLimited = message.lastFailure === "rate-limited" && this.channel.people === undefined;
     const waitMs = isLimited ? (message.nextAttemptMs ?? 0) - clock.nowMs() : 0;
@@ -130,7 +132,7 @@ export class ChannelQueue implements StateUser {
     return outgoing({ message, entries, dueMs, resumed: true });
   }
 
-  /** Takes a message that is sealed and committed, and of which nobody has tried anything. */
+  /** Takes a finalized and committed message that has not been tried. */
   post(message: Message): void {
     const dueMs = this.#options.clock.elapsedMs();
     this.#messages.add(outgoing({ message, entries: [], dueMs }));
@@ -144,11 +146,11 @@ export class ChannelQueue implements StateUser {
     this.pump();
   }
 
-  /** Nothing is waited for any more; what can leave now still does. */
+  /** Stops waiting for more; messages that can leave now still do. */
   drain(): void {
     this.#draining = true;
     this.#cancelTimer?.();
-    // Nobody waits for the rest of a group any more.
+    // Groups no longer wait for more items.
     this.pump();
   }
 
@@ -157,7 +159,7 @@ export class ChannelQueue implements StateUser {
     this.#cancelTimer?.();
   }
 
-  /** Does everything that can be done now, and comes back by itself when more can be. */
+  /** Does everything that can be done now, and sets a timer for the next step. */
   pump(): void {
     if (!this.#running) return;
     const { clock } = this.#options;
@@ -203,7 +205,7 @@ export class ChannelQueue implements StateUser {
   }
 
   async #open(): Promise<void> {
-    // The channels of a rota's people start by themselves.
+    // The channels of a rota's people start separately.
     if (this.channel.people !== undefined) return;
     const { cut } = this.#options;
     const { state } = this.#way(null);
@@ -221,7 +223,7 @@ export class ChannelQueue implements StateUser {
     this.pump();
   }
 
-  /** The next thing to do in a lane: a message that is due, else a new one. */
+  /** Returns the next step of a lane: a due message, else a new one. */
   #next(lane: Lane): (() => Promise<void>) | null {
     const nowMs = this.#pass.elapsedMs;
     const { state } = this.#way(null);
@@ -229,7 +231,7 @@ export class ChannelQueue implements StateUser {
     const parcel = this.#dueMessage(lane, nowMs);
     const opens = this.#opens(state, lane, false, nowMs);
     if (!parcel && !opens) return null;
-    // What failed before goes ahead of what is new, but not of what is worse.
+    // A message that failed before precedes new ones, but not more severe ones.
     const severities = laneSeverities[lane];
     const worse = parcel
       ? severities.slice(0, severities.indexOf(turnOfMessage(parcel.message)))
@@ -242,7 +244,7 @@ export class ChannelQueue implements StateUser {
     const take = () => this.#waiting.take(worse, this.#messages.holds, this.#leaving());
     let taken = mayBegin ? take() : null;
     const overtaken: OutgoingMessage[] = [];
-    // The next one taken may be another message, which calls of other alerts.
+    // The next one taken may be another message, which notifies of other alerts.
     while (taken !== null) {
       const passed = this.#messages.quietAbout(callsOf(taken.entries)).filter(({ underWay }) => !underWay);
       if (passed.length === 0) break;
@@ -267,7 +269,7 @@ export class ChannelQueue implements StateUser {
     return () => this.#sender.send(parcel);
   }
 
-  /** True if a channel may be tried now. @param tried false: nothing was ever tried of the message */
+  /** Returns true if a channel may be tried now. @param tried false: the message has not been tried yet */
   #opens({ circuit }: ChannelState, lane: Lane, tried: boolean, nowMs: number): boolean {
     if (circuit.broken && (this.#busy.size > 0 || this.#probing)) return false;
     return (
@@ -276,7 +278,7 @@ export class ChannelQueue implements StateUser {
   }
 
   /**
-   * True if messages that are not critical may leave: where slots are scarce they take none that something critical waits
+   * Returns true if non-critical messages may leave: while slots are scarce they take none that a critical one waits
    * for.
    */
   #restMayGo({ slots }: ChannelState, nowMs: number): boolean {
@@ -321,14 +323,14 @@ export class ChannelQueue implements StateUser {
     this.#messages.add(parcel);
     for (const one of passed) {
       one.overtakenBy.add(parcel);
-      // It failed while this was being sealed.
+      // It failed while this one was being finalized.
       if (!one.underWay) this.#options.track(this.#overtaken.handOver(one));
     }
     await this.#options.probe("sealed");
     await this.#sender.send(parcel);
   }
 
-  /** A channel that was told to be deaf and has nothing to send is looked at, so that its recovery is told too. */
+  /** Checks a channel with an open circuit and nothing to send, so that its recovery is reported too. */
   async #look({ state }: Way): Promise<void> {
     this.#probing = true;
     const { clock, cut } = this.#options;
@@ -351,7 +353,7 @@ export class ChannelQueue implements StateUser {
     const way = this.#way(null);
     const owes = this.#waiting.size > 0;
     const { circuit, health } = way.state;
-    // A rota's people have lines of their own, which look at their channels.
+    // A rota's people have queues of their own, which check their channels.
     const deaf =
       this.channel.people === undefined && (circuit.broken || !health.state.working || health.isFailing);
     const looksAtMs = Math.max(circuit.opensAtMs(false), this.#lookAtMs);

@@ -1,15 +1,15 @@
 /**
- * The circuit, slots and health of one channel, shared by all that leaves by it: its own messages, and those of a person's rotas.
- * Each person of a rota therefore has a circuit, slots and health of their own.
+ * The circuit, slots and health of one channel, shared by all of its queues: the channel's own, and those of rotas with
+ * its person. Each person of a rota therefore has a separate circuit, slots and health.
  */
 import type { SendResult } from "../channels/channel.ts";
 import { Circuit } from "./circuit.ts";
 import { Health, type HealthOptions } from "./health.ts";
 import { Slots } from "./slots.ts";
 
-/** The time after which a channel that fails is passed over where others can stand in for it, ms: three attempts at least. */
+/** The time after which a failing channel is passed over if others can stand in for it, ms: at least three attempts. */
 export const standInAfterMs = 30_000;
-/** The interval at which one that is passed over is tried again with a message, ms. */
+/** The interval at which a passed-over channel is tried again with a message, ms. */
 const triedAgainMs = 60_000;
 
 export interface ChannelStateOptions extends HealthOptions {
@@ -18,9 +18,9 @@ export interface ChannelStateOptions extends HealthOptions {
   readonly random: () => number;
 }
 
-/** A line, as the states of the channels by which it sends know it. */
+/** A queue, as seen by the states of its channels. */
 export interface StateUser {
-  /** Returns true if a message of the line is on its way by this channel. */
+  /** Returns true if a message of the queue is on its way by this channel. */
   uses(state: ChannelState): boolean;
   pump(): void;
 }
@@ -30,7 +30,7 @@ export class ChannelState {
   readonly slots = new Slots();
   readonly health: Health;
   readonly #users = new Set<StateUser>();
-  /** Since when messages have failed without one that was taken, monotonic; null: none has. */
+  /** Start of the failures since the last accepted message, monotonic; null: none. */
   #failingSinceMs: number | null = null;
   #lastFailureMs = Number.NEGATIVE_INFINITY;
   #lastFailure = "";
@@ -44,23 +44,26 @@ export class ChannelState {
     this.#users.add(user);
   }
 
-  /** Returns true if a message of any line is on its way by this channel. */
+  /** Returns true if a message of any queue is on its way by this channel. */
   get inUse(): boolean {
     return [...this.#users].some((user) => user.uses(this));
   }
 
-  /** Lets the other lines look whether they may send now. */
+  /** Tells the other queues to check if they may send now. */
   changed(by: StateUser): void {
     for (const user of this.#users) if (user !== by) user.pump();
   }
 
-  /** The time from which on others stand in for it, monotonic ms. Infinity: they do not. @param patienceMs for failures that may pass */
+  /**
+   * Returns the time from which others stand in for it, monotonic ms; Infinity: they do not. @param patienceMs for
+   * temporary failures
+   */
   passedOverAtMs(patienceMs: number): number {
     if (this.circuit.broken) return Number.NEGATIVE_INFINITY;
     return this.#failingSinceMs === null ? Number.POSITIVE_INFINITY : this.#failingSinceMs + patienceMs;
   }
 
-  /** The time from which on a message may find out whether it takes messages again while others stand in for it, monotonic ms. */
+  /** The time from which a message may test the channel again while others stand in for it, monotonic ms. */
   get triedAgainAtMs(): number {
     const opensMs = this.circuit.opensAtMs(false);
     return this.circuit.broken ? opensMs : Math.max(opensMs, this.#lastFailureMs + triedAgainMs);
@@ -71,19 +74,25 @@ export class ChannelState {
     return this.#lastFailure;
   }
 
-  /** The fault is the channel's own. */
+  /** Notes a fault of the channel itself. */
   broke(detail: string, nowMs: number): void {
     this.#lastFailure = detail;
     this.circuit.broke(nowMs);
   }
 
-  /** @param delivers false: a check says so, which knows less than a message @returns true when the channel was not well before */
+  /**
+   * Notes a success. @param delivers false: only a check succeeded, which is weaker evidence than a message @returns
+   * true if the channel was failing before
+   */
   succeeded(delivers: boolean): boolean {
     if (delivers) this.#failingSinceMs = null;
     return this.circuit.succeeded();
   }
 
-  /** An attempt failed in a way that may pass. @returns ms after which the same message may be tried again: see `Circuit.failed` */
+  /**
+   * Notes a temporary failure of an attempt. @returns ms after which the same message may be tried again: see
+   * `Circuit.failed`
+   */
   failed(
     result: SendResult & { readonly kind: "retry" },
     id: string,

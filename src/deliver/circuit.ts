@@ -1,25 +1,25 @@
 /**
  * Decides when a channel may be tried. Times are monotonic ms.
  *
- *   well ──an attempt fails──► unwell: the longer, the more different messages and the more waits in a row failed; a fresh
- *                              critical one may try sooner, and its failure lengthens no wait
- *   well ──told to wait──────► waiting: nothing leaves before the time that the other side named
- *   well ──its own fault─────► broken: nothing leaves but a rare attempt, until somebody mended it
+ *   well ──an attempt fails──► unwell: the wait grows with the number of failed messages and of failed waits in a row; a
+ *                              new critical message may try sooner, and its failure lengthens no wait
+ *   well ──rate limited──────► waiting: nothing leaves before the time that the other side named
+ *   well ──its own fault─────► broken: only rare attempts, until it is fixed
  *   any  ──a success─────────► well
  */
 import type { SendResult } from "../channels/channel.ts";
 import type { Random } from "../domain/clock.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 
-/** A channel that is well again gets what waits within a minute. */
+/** A recovered channel gets its pending messages within a minute. */
 const unwell: Backoff = { firstMs: 1_000, mostMs: 60_000 };
 const broken: Backoff = { firstMs: 40_000, mostMs: 300_000 };
-/** A critical message that was never tried waits at most this long after the last failure, unless told otherwise. */
+/** Maximum wait of an untried critical message after the last failure, unless the other side named a time. */
 const freshCriticalMs = 1_000;
-/** The other side's own time is kept, but never in a tight loop. */
+/** The other side's wait is kept, but with this minimum, ms. */
 const shortestWaitMs = 250;
 const lostPlaceMs = 5_000;
-/** A time that the other side names again and again is exceeded at most up to this: it may be over at any time. */
+/** A wait that the other side repeats grows at most up to this: it may be over at any time. */
 const limited: Backoff = { firstMs: 1_000, mostMs: 15_000 };
 
 export class Circuit {
@@ -28,28 +28,28 @@ export class Circuit {
   readonly #failed = new Set<string>();
   #lastFailureMs = Number.NEGATIVE_INFINITY;
   #unwellUntilMs = Number.NEGATIVE_INFINITY;
-  /** Waits that ended in a failure since the last success: with them they grow as the time for which it is unwell. */
+  /** Waits that ended in a failure since the last success: the wait grows with their number. */
   #waits = 0;
   #waitUntilMs = Number.NEGATIVE_INFINITY;
   #breaks = 0;
-  /** Waits that the other side asked for since the last success. */
+  /** Waits requested by the other side since the last success. */
   #limits = 0;
 
   constructor(random: Random) {
     this.#random = random;
   }
 
-  /** True while only a mended channel can help. */
+  /** True while the channel needs a fix. */
   get broken(): boolean {
     return this.#breaks > 0;
   }
 
-  /** More than one message failed since the last success: it is the channel, not the message. */
+  /** True if more than one message failed since the last success: the channel is the cause, not the message. */
   get down(): boolean {
     return this.#failed.size > 1;
   }
 
-  /** From when on an attempt may be made. @param fresh a critical message without any attempt */
+  /** Returns the time from which an attempt may be made. @param fresh a critical message without any attempt */
   opensAtMs(fresh: boolean): number {
     const unwellMs = fresh
       ? Math.min(this.#unwellUntilMs, this.#lastFailureMs + freshCriticalMs)
@@ -57,7 +57,10 @@ export class Circuit {
     return Math.max(this.#waitUntilMs, unwellMs);
   }
 
-  /** @returns true when the channel was not well before: what waits for another try should not wait longer */
+  /**
+   * Notes a success. @returns true if the channel was failing before: messages that wait for a retry should not wait
+   * longer
+   */
   succeeded(): boolean {
     const recovered = this.#breaks > 0 || this.#failed.size > 0;
     this.#failed.clear();
@@ -66,15 +69,15 @@ export class Circuit {
     return recovered;
   }
 
-  /** The fault is the channel's own. */
+  /** Notes a fault of the channel itself. */
   broke(nowMs: number): void {
     this.#breaks++;
     this.#waitUntilMs = nowMs + backoffMs(broken, this.#breaks, this.#random());
   }
 
   /**
-   * An attempt failed.
-   * @param attempts of this message, this one included
+   * Notes a failed attempt.
+   * @param attempts of this message, including this one
    * @returns ms after which the same message may be tried again
    */
   failed(
@@ -88,7 +91,7 @@ export class Circuit {
     if (result.afterMs !== null) {
       this.#limits++;
       this.#waitUntilMs = Math.max(this.#waitUntilMs, nowMs + limitMs(result.afterMs, this.#limits));
-      // Others are accepted: one that lost its place to them again and again has no need to wait for long.
+      // Others are accepted: a message that repeatedly lost its slot to them needs only a short wait.
       const mostMs = this.#limits < attempts ? lostPlaceMs : limited.mostMs;
       return Math.max(result.afterMs, Math.min(mostMs, limitMs(result.afterMs, attempts)));
     }
@@ -101,7 +104,7 @@ export class Circuit {
   }
 }
 
-/** @param times how often in a row a wait was asked for */
+/** @param times number of requested waits in a row */
 function limitMs(afterMs: number, times: number): number {
   return Math.max(afterMs, times <= 3 ? shortestWaitMs : backoffMs(limited, times - 3, 0));
 }

@@ -1,4 +1,4 @@
-/** Acknowledgements that the exchange confirmed, until history has recorded them, and the wait for a history that fails. */
+/** Acknowledgements confirmed by the exchange and not yet recorded, and the wait while history fails. */
 import { changes } from "../domain/changes.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Acknowledgement } from "../domain/delivery.ts";
@@ -28,7 +28,7 @@ export class Confirmations {
     this.#options = options;
   }
 
-  /** Those that are not recorded yet: until they are, nothing more is sent. */
+  /** The unrecorded ones: until they are recorded, nothing more is sent. */
   get unrecorded(): ReadonlyMap<string, Acknowledgement> {
     return this.#unrecorded;
   }
@@ -38,7 +38,7 @@ export class Confirmations {
     return this.#recorded;
   }
 
-  /** The time from which on history may be asked again, monotonic, ms. */
+  /** The time from which history may be tried again, monotonic, ms. */
   get againAtMs(): number {
     return this.#againAtMs;
   }
@@ -52,7 +52,7 @@ export class Confirmations {
     await this.record();
   }
 
-  /** Records what is not recorded yet; never rejects. */
+  /** Records the unrecorded ones; never rejects. */
   async record(): Promise<void> {
     const rows = [...this.#unrecorded.values()];
     if (rows.length === 0) return;
@@ -72,7 +72,7 @@ export class Confirmations {
     await this.#options.probe("ack-recorded");
   }
 
-  /** History did not take or give something: it is tried again later. */
+  /** Notes that history could not be written or read: it is tried again later. */
   failed(error: unknown): void {
     const { clock, random, log } = this.#options;
     if (this.#failures === 0) {

@@ -1,10 +1,10 @@
 /** Figures about critical messages. */
 
-/** Critical messages that nobody got, whatever the number of those who should have; fire drills aside. */
+/** Critical messages that reached no receiver, however many there are; fire drills excluded. */
 export interface CriticalFigures {
   /**
-   * The time at which the oldest of those that wait was owed, or its group may leave (which may be still to come), ms; null:
-   * none waits.
+   * The time at which the oldest waiting one became pending, or at which its group may leave (which may be in the
+   * future), ms; null: none waits.
    */
   readonly waitingSinceMs: number | null;
   /** The number given up since the start. */

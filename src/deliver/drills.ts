@@ -1,8 +1,9 @@
 /**
- * Fire drills: begun by a person or by the calendar, followed until every channel took its message or time is over.
+ * Fire drills: started by a person or by the calendar, followed until every channel took its message or the time is
+ * over.
  *
  *   begin ──observe "drill"──► the watch's marked alert ──► outbox ──► channels
- *     └── owed items settled, or `withinMs` over ──observe "drilled"──► what failed is told (scheduled drills), logged, shown
+ *     └── items settled, or `withinMs` over ──observe "drilled"──► failures are reported (scheduled drills), logged, shown
  */
 import { standInOf } from "../channels/rota/channel.ts";
 import type { Changes } from "../domain/changes.ts";
@@ -16,17 +17,17 @@ import { Work } from "./work.ts";
 
 export interface DrillsOptions {
   readonly store: Pick<Store, "owed" | "messages">;
-  /** All that there are, by name. */
+  /** The names of all channels. */
   readonly channels: readonly string[];
   readonly clock: Clock;
   readonly log?: DeliverLog;
-  /** Resolves when it was judged and committed, or is held. */
+  /** Resolves when the observation was judged and committed, or is held. */
   readonly observe: (observation: Observation) => Promise<void>;
-  /** The first moment of the schedule after this one, wall ms; null where there is none (left). */
+  /** The first scheduled time after this one, wall ms; null if there is none. */
   readonly nextMs: (afterMs: number) => number | null;
-  /** The time that a channel may take. */
+  /** Time limit of a channel. */
   readonly withinMs: number;
-  /** Different each time. */
+  /** Returns a new unique id. */
   readonly newId: () => string;
 }
 
@@ -36,14 +37,14 @@ export interface DrillBegun {
   readonly withinMs: number;
 }
 
-/** The calendar is looked at again at least so often: the machine's clock may be set, or the machine may sleep. */
+/** Maximum time between checks of the calendar: the machine's clock may be set, or the machine may sleep. */
 const lookAgainMs = 60_000;
 
 export class Drills {
   readonly #options: DrillsOptions;
   readonly #log: DeliverLog;
   readonly #work: Work;
-  /** Alerts of the drills that were begun and not found yet, by id of the drill. */
+  /** Alerts of started drills, by id of the drill; null until found. */
   readonly #alertIds = new Map<string, number | null>();
   readonly #waiting = new Map<number, () => void>();
   #last: DrillStatus["last"] = null;
@@ -72,18 +73,18 @@ export class Drills {
     return { nextMs: this.#nextMs, last: this.#last };
   }
 
-  /** Changes that were committed. */
+  /** Takes committed changes. */
   committed({ alerts }: Changes): void {
     for (const { id, drill, eventKey } of alerts)
       if (drill && eventKey !== null && this.#alertIds.has(eventKey)) this.#alertIds.set(eventKey, id);
   }
 
-  /** Deliveries of these alerts were recorded as delivered or dead. */
+  /** Called when deliveries of these alerts were recorded as delivered or dead. */
   settled(alertIds: readonly number[]): void {
     for (const id of alertIds) this.#waiting.get(id)?.();
   }
 
-  /** @returns once it is on its way; null where history takes no commits now */
+  /** @returns once it is on its way; null if history takes no commits now */
   async begin(channels: readonly string[], by: string, scheduled: boolean): Promise<DrillBegun | null> {
     const { clock, observe, newId, withinMs } = this.#options;
     const id = newId();
@@ -107,11 +108,11 @@ export class Drills {
     const { clock, withinMs } = this.#options;
     const endMs = clock.elapsedMs() + withinMs;
     for (;;) {
-      // Before it is looked at, so that nothing is settled unseen.
+      // Before the check, so that no settled delivery is missed.
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#waiting.set(drill.alertId, resolve);
       const { failures, open } = await this.#look(drill.alertId, channels).catch((error: unknown) => {
-        // It may be read again before time is over; if not, that is what is told.
+        // It may become readable before the time is over; if not, the error is reported.
         const why = `What became of it cannot be read: ${error instanceof Error ? error.message : "failed"}`;
         return { failures: new Map(channels.map((name) => [name, why])), open: channels.length };
       });
@@ -124,12 +125,12 @@ export class Drills {
       const cancel = clock.after(leftMs, resolve);
       await promise;
       cancel();
-      // What a stop cuts short says nothing of the channels.
+      // A drill interrupted by a stop says nothing about the channels.
       if (this.#stopped) return;
     }
   }
 
-  /** Its outcome so far, by channel: null, or why it was not taken. */
+  /** Returns its outcome so far, by channel: null, or the reason why it was not taken. */
   async #look(alertId: number, channels: readonly string[]) {
     const { store, withinMs } = this.#options;
     const owed = await store.owed({ alertIds: [alertId] });

@@ -1,6 +1,7 @@
 /**
- * The series that a channel draws beside a message, fixed when the message is sealed: a retry, after a restart too, draws
- * the same picture, however history and rules went on meanwhile. Read within a limit of time, and left out where that fails.
+ * The series that a channel draws beside a message, fixed when the message is finalized: a retry, also after a restart,
+ * draws the same picture, whatever history and rules contain then. Read within a time limit, and left out if that
+ * fails.
  */
 
 import { drawnAlert } from "../channels/chart/drawn-alert.ts";
@@ -10,13 +11,13 @@ import type { Message, MessageContent } from "../domain/delivery.ts";
 import type { Charts } from "../domain/ports.ts";
 import type { DeliverLog } from "./log.ts";
 
-/** The time for which a message waits for its series, ms. */
+/** Time for which a message waits for its series, ms. */
 const withinMs = 500;
-/** Points that are kept with a message: about as many as a picture has room for, in about 5 KB. */
+/** Points stored with a message: about the resolution of a picture, in about 5 KB. */
 const maxPoints = 200;
 const digits = 7;
 
-/** @returns the message with what there is to draw */
+/** @returns the message with its series */
 export async function withChart(
   message: Message,
   charts: Charts,

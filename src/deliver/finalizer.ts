@@ -1,4 +1,4 @@
-/** Makes a message of pending items: its content, id and picture are fixed, and committed, before a channel sees it. */
+/** Makes a message of pending items: its content, id and picture are fixed and committed before a channel gets it. */
 import type { Told } from "../alerts/pending/reported.ts";
 import type { Entry, Lane, Taken } from "../alerts/pending/waiting.ts";
 import type { Channel } from "../channels/channel.ts";
@@ -12,7 +12,10 @@ import type { DeliverLog } from "./log.ts";
 import { seal } from "./seal.ts";
 import { tellable } from "./tellable.ts";
 
-/** The time for which a critical message, also a quiet one, and what goes before it, waits for the disk before it leaves unsealed, ms. */
+/**
+ * Time for which a critical message, also a quiet one, and messages before it wait for the disk before they leave
+ * uncommitted, ms.
+ */
 const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
 
@@ -25,10 +28,10 @@ export interface FinalizerOptions {
   readonly instance: string;
   readonly word: (message: Message) => Message;
   readonly standing: FiringLists;
-  /** The series behind alerts, for channels that draw what was sealed. */
+  /** The series of alerts, for channels that draw charts. */
   readonly charts: Charts | null;
   readonly log: DeliverLog;
-  /** Entries of which no message was made wait again. */
+  /** Takes back entries of which no message was made. */
   readonly putBack: (entries: readonly Entry[]) => void;
 }
 
@@ -41,18 +44,21 @@ export class Finalizer {
     this.#options = options;
   }
 
-  /** The time from which on it may be tried again, monotonic, ms. */
+  /** The time from which it may be tried again, monotonic, ms. */
   get againAtMs(): number {
     return this.#againAtMs;
   }
 
-  /** The disk has taken nothing for as long as is waited for it. */
+  /** Notes that the disk has not written for longer than the wait for it. */
   stuck(): void {
     const sinceMs = this.#options.clock.elapsedMs() - sealPatienceMs;
     this.#failsSinceMs = Math.min(this.#failsSinceMs ?? sinceMs, sinceMs);
   }
 
-  /** @param lane the critical one: they are critical, or hold up what is @returns null when these items cannot be sealed now */
+  /**
+   * @param lane the critical one: the items are critical, or precede critical ones @returns null if these items cannot
+   * be finalized now
+   */
   async message({ entries, folded }: Taken, lane: Lane): Promise<Message | null> {
     const { clock, journal, sender, instance, standing, charts, log } = this.#options;
     const told = await this.#told(entries);
@@ -65,7 +71,7 @@ export class Finalizer {
         isGone: (alertId) => standing.isGone(alertId),
       }),
     );
-    // A disk that takes nothing is not asked for pictures.
+    // No pictures are read from a disk that does not write.
     const draws = charts !== null && this.#options.channel.drawsCharts === true && !stuck;
     const message = draws ? await withChart(plain, charts, { clock, log }) : plain;
     for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
@@ -86,7 +92,7 @@ export class Finalizer {
     return null;
   }
 
-  /** An alert is never held up by its wording. */
+  /** Applies the wording; an error in it does not delay an alert. */
   #worded(message: Message): Message {
     try {
       return this.#options.word(message);
@@ -97,13 +103,16 @@ export class Finalizer {
     }
   }
 
-  /** The changes of these items, read from history where it is not known. @returns null when they cannot be sealed now */
+  /**
+   * Returns the changes of these items, read from history if not in memory. @returns null if they cannot be finalized
+   * now
+   */
   async #told(entries: readonly Entry[]): Promise<readonly Told[] | null> {
     const { store, clock, log, journal } = this.#options;
     const found = await tellable(entries, store, log);
     if (found !== null && found.lost.length === 0) return found.told;
     if (found === null) this.#againAtMs = clock.elapsedMs() + sealAgainMs;
-    // A row without what it tells can never be sent; the others of its group go on.
+    // A row without its change can never be sent; the others of its group continue.
     const lost = found?.lost ?? [];
     for (const entry of lost) {
       entry.item = { ...entry.item, status: "dead" };

@@ -1,6 +1,6 @@
 /**
- * The firing alerts of each receiver's groups as far as it was told there: a message about one of them says which others
- * still do.
+ * The firing alerts of each receiver's groups that were reported there: a message about one of them lists the others
+ * that still fire.
  */
 import { type AlertChange, type PresentAlert, type Severity, severityRank } from "../domain/alert.ts";
 import type { MessageContent, OwedItem } from "../domain/delivery.ts";
@@ -14,20 +14,23 @@ interface Firing {
   readonly until?: string;
 }
 
-/** The same text as before a while ago is that of now, ms. */
+/** Maximum age at which an unchanged text counts as current, ms. */
 const recentMs = 10_000;
 
-/** Most that a message lists. */
+/** Maximum alerts that a message lists. */
 const maxListed = 10;
 
 export class FiringLists {
   readonly #present: ((alertId: number) => PresentAlert | null) | null;
   /** By receiver and group. */
   readonly #groups = new Map<string, Map<number, Firing>>();
-  /** In which group each receiver was told of an alert last: at another level it may be in another one. */
+  /** The group in which each receiver was last notified of an alert: at another level it may be in another one. */
   readonly #places = new Map<number, Map<string, string>>();
 
-  /** @param present an alert as it stands; its own answer is null where it fires no longer. Null: as was notified last */
+  /**
+   * @param present returns the current state of an alert; null if it no longer fires. Null: the last notified state is
+   * used
+   */
   constructor(present: ((alertId: number) => PresentAlert | null) | null = null) {
     this.#present = present;
   }
@@ -49,7 +52,7 @@ export class FiringLists {
     this.#groups.set(name, group.set(id, { id, severity, summary }));
   }
 
-  /** It fires no longer, whether or not anybody is owed word of that. */
+  /** Removes an alert that no longer fires, even if nobody is notified of its end. */
   over(alertId: number): void {
     for (const name of this.#places.get(alertId)?.values() ?? []) this.#leave(name, alertId);
     this.#places.delete(alertId);
@@ -61,12 +64,17 @@ export class FiringLists {
     if (group?.size === 0) this.#groups.delete(name);
   }
 
-  /** True of an alert whose condition is known not to hold any more: it ends unless that returns. */
+  /**
+   * Returns true for an alert whose condition is known not to hold any more: it ends unless the condition holds again.
+   */
   isGone(alertId: number): boolean {
     return this.#present?.(alertId)?.gone === true;
   }
 
-  /** @returns the others of this message's group, the worst first, those whose condition no longer holds last; null where there are none */
+  /**
+   * @returns the others of this message's group, the worst first, those whose condition no longer holds last; null if
+   * there are none
+   */
   beside(
     told: readonly { readonly item: OwedItem }[],
     nowMs: number,
@@ -75,7 +83,7 @@ export class FiringLists {
     const group = groupKey === null ? undefined : this.#groups.get(`${receiver}\n${groupKey}`);
     if (!group) return null;
     const own = new Set(told.map(({ item }) => item.alertId));
-    // Infos are for whoever looks, not for whoever is told of something else.
+    // Infos are not listed in messages about something else.
     const others = [...group.values()]
       .flatMap((one) => (own.has(one.id) ? [] : this.#asItStands(one, nowMs)))
       .filter(({ severity }) => severity !== "info");

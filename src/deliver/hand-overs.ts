@@ -1,9 +1,9 @@
 /**
- * Hand-overs of rotas: when somebody else is on duty, both are sent a message, once, whatever is restarted in between.
+ * Hand-overs of rotas: when another person is on duty, both get a message, once, across restarts.
  *
- *   "rota/NAME" in history: who was on duty ──differs from the plan──► two messages sealed, and the new name, in one commit
+ *   "rota/NAME" in history: the person on duty ──differs from the plan──► two finalized messages and the new name, in one commit
  *
- * A hand-over that passed while nobody ran is made up for at the start. A rota that is seen for the first time has none.
+ * A hand-over during downtime is made up for at the start. A rota that is seen for the first time has none.
  */
 import { createHash } from "node:crypto";
 import {
@@ -24,15 +24,15 @@ import { type DeliverLog, silentLog } from "./log.ts";
 import { messageId, messageIdBytes } from "./message-id.ts";
 
 export interface HandOversOptions {
-  /** The plans as they are now, by rota. */
+  /** Returns the current plans, by rota. */
   readonly plans: () => Readonly<Record<string, RotaPlan>>;
-  /** True if a person's channel takes what is no alert. */
+  /** Returns true if a person's channel takes messages that are no alerts. */
   readonly takes: (person: string) => boolean;
   readonly store: Pick<Store, "commit" | "keep">;
   readonly clock: Clock;
-  /** The alerts that fire now. */
+  /** Returns the firing alerts. */
   readonly firing: () => readonly Pick<Alert, "id" | "severity" | "summary">[];
-  /** Hands on what is sealed. */
+  /** Takes the finalized messages. */
   readonly post: (messages: readonly Message[]) => void;
   readonly sender: string;
   readonly instance: string;
@@ -40,10 +40,10 @@ export interface HandOversOptions {
 }
 
 const keepPrefix = "rota/";
-/** Timers of this length at most: longer ones wait in parts, and clocks are put right in between. */
+/** Maximum timer length: longer waits are split, since clocks may be corrected in between. */
 const maxWaitMs = 600_000;
 const againMs = 10_000;
-/** Alerts that a message lists; the rest is counted. */
+/** Maximum alerts that a message lists; the rest is counted. */
 const maxListed = 10;
 const searchMs = 60 * 86_400_000;
 
@@ -68,7 +68,7 @@ export class HandOvers {
     this.#look();
   }
 
-  /** Plans may be others now. */
+  /** Plans may have changed. */
   reloaded(): void {
     if (!this.#started) return;
     this.#warn();
@@ -88,7 +88,7 @@ export class HandOvers {
         this.#log.warn({ channel: rota }, `the rota ${rota}: ${faultText(fault, plan.timezone)}`);
   }
 
-  /** Sends what is due, then waits for the next change; again and again until it is done: what fails is the disk. */
+  /** Sends due messages, then waits for the next change; repeated until it succeeds: only the disk can fail. */
   #look(): void {
     this.#cancel();
     this.#working = this.#working
@@ -109,7 +109,7 @@ export class HandOvers {
     this.#cancel = this.#options.clock.after(Math.min(Math.max(ms, 0), maxWaitMs), () => this.#look());
   }
 
-  /** Time until the next change of any plan, ms. */
+  /** Returns the time until the next change of any plan, ms. */
   #nextMs(): number {
     const nowMs = this.#options.clock.nowMs();
     const plans = Object.values(this.#options.plans());

@@ -1,19 +1,19 @@
-/** Decides whether a notification of the exchange counts as handled. Pure; asked of what history holds, of nothing else. */
+/** Decides if a notification of the exchange counts as handled, by committed history only. Pure. */
 import type { Alert } from "../domain/alert.ts";
 import type { Acknowledgement, OwedItem } from "../domain/delivery.ts";
 import { unreachable } from "../domain/unreachable.ts";
 
-/** The records of the alerts in question. */
+/** The records of the alerts concerned. */
 export interface Recorded {
   readonly alert: (id: number) => Pick<Alert, "acknowledgedAtMs"> | undefined;
-  /** Everything that was ever owed for an alert. */
+  /** Returns every delivery item of an alert, whatever its status. */
   readonly owed: (alertId: number) => readonly Pick<OwedItem, "status">[];
 }
 
 /**
- * `never` never, `always` at once, `whenAcknowledged` when a person acknowledged every alert, `whenDelivered` when for each
- * rule everything owed is delivered or dead and at least one item is delivered. An alert that is not recorded, or for
- * which nothing was owed (held, muted, without a receiver), is not handled.
+ * Returns the decision: `never` never, `always` at once, `whenAcknowledged` when a person acknowledged every alert,
+ * `whenDelivered` when for each rule every item is delivered or dead and at least one is delivered. An alert that is
+ * not recorded, or has no items (held, muted, without a receiver), is not handled.
  */
 export function isHandled(
   { word, rules }: Pick<Acknowledgement, "word" | "rules">,

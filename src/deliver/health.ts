@@ -1,17 +1,17 @@
 /**
- * The health of a channel, for the log, the status, the other channels and whoever reads a message that comes late: each
- * trouble is said once, and its end once.
+ * The health of a channel, for the log, the status, the other channels and the note on a late message: each problem is
+ * reported once, and its end once.
  *
- *   unknown ──► works ──a failure that may pass──► retrying ──► works
- *                 │                                   └─ it lasts: the other channels are told ──► works
- *                 └───── its own fault ──────────► broken: the other channels are told ──► works
+ *   unknown ──► works ──temporary failure──────► retrying ──► works
+ *                 │                                   └─ it lasts: the other channels are notified ──► works
+ *                 └───── its own fault ──────────► broken: the other channels are notified ──► works
  */
 import type { Clock } from "../domain/clock.ts";
 import type { SendFailure } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { DeliverLog } from "./log.ts";
 
-/** Nothing was taken for so long: no passing trouble any more, a limit neither. */
+/** Time without an accepted message after which a failure or a limit counts as lasting, ms. */
 const lastingMs = 300_000;
 
 export interface HealthOptions {
@@ -25,15 +25,15 @@ export class Health {
   readonly #clock: Clock;
   readonly #log: DeliverLog;
   readonly #onWorking: (working: boolean, detail: string) => void;
-  /** As the other channels know it; null until it is known. */
+  /** The state reported to the other channels; null until known. */
   #working: boolean | null = null;
   #broken = false;
   #retrying = false;
-  /** Since when messages have failed, monotonic, without one that was taken; null: none waits that did. */
+  /** Start of the failures since the last accepted message, monotonic; null: no failed message waits. */
   #failingSinceMs: number | null = null;
   #detail = "not used yet";
   #trouble: { readonly detail: string; readonly lastMs: number } | null = null;
-  /** Since when it is in trouble that the log tells of, monotonic; null: in none. */
+  /** Start of the trouble reported in the log, monotonic; null: none. */
   #toldSinceMs: number | null = null;
 
   constructor(channel: string, { clock, log, onWorking }: HealthOptions) {
@@ -47,17 +47,17 @@ export class Health {
     return { working: this.#working ?? true, retrying: this.#retrying, detail: this.#detail };
   }
 
-  /** True while messages fail, and none has been taken since. */
+  /** True while messages fail, and none has been accepted since. */
   get isFailing(): boolean {
     return this.#failingSinceMs !== null;
   }
 
-  /** The trouble that has kept messages back since then (wall time, ms); null: nothing did. */
+  /** Returns the trouble that has delayed messages since this wall time, ms; null: none. */
   troubleSince(ms: number): string | null {
     return this.#trouble && this.#trouble.lastMs >= ms ? this.#trouble.detail : null;
   }
 
-  /** The time at which lasting trouble is reported, monotonic: `lasts` then. Infinity: never, as it stands. */
+  /** The time at which lasting trouble is reported by `lasts`, monotonic; Infinity: none is pending. */
   get lastsAtMs(): number {
     if (this.#failingSinceMs === null || this.#working === false) return Number.POSITIVE_INFINITY;
     return this.#failingSinceMs + lastingMs;
@@ -77,36 +77,36 @@ export class Health {
     this.#tell(true);
   }
 
-  /** It did not open, or its check failed, in a way that may pass. No message has suffered from that yet. */
+  /** The channel did not open, or its check failed temporarily. No message was affected yet. */
   unready(detail: string, failure: SendFailure): void {
     this.#retrying = true;
     this.#troubled(detail);
     if (failure !== "rate-limited") this.#sayRetried();
   }
 
-  /** A message's failure that may pass. @param isNew it is not one more of a message whose failure was seen before */
+  /** Notes a temporary failure of a message. @param isNew false if an earlier failure of this message was seen */
   retries(detail: string, failure: SendFailure, isNew: boolean): void {
     this.#retrying = true;
     this.#failingSinceMs ??= this.#clock.elapsedMs();
     this.#troubled(detail);
-    // Limits are kept as a matter of course; and one message that fails alone is no news each time that others succeed.
+    // Rate limits are expected; and a single message that fails while others succeed is not reported each time.
     if (isNew && failure !== "rate-limited") this.#sayRetried();
     this.lasts();
   }
 
-  /** No message that failed waits any more. */
+  /** Notes that no failed message waits any more. */
   owesNothing(): void {
     this.#failingSinceMs = null;
   }
 
-  /** Says what goes on for long, whatever it is. Does nothing before `lastsAtMs`. */
+  /** Reports trouble that lasts. Does nothing before `lastsAtMs`. */
   lasts(): void {
     if (this.#clock.elapsedMs() < this.lastsAtMs) return;
     this.#sayRetried();
     this.#tell(false);
   }
 
-  /** Its own fault: somebody has to mend it. */
+  /** Notes a fault of the channel itself, which somebody has to fix. */
   breaks(detail: string): void {
     const was = this.#broken;
     this.#broken = true;

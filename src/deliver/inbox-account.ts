@@ -1,15 +1,15 @@
 /**
- * The pending acknowledgements in one trader account's inbox, and when the next request may leave. Times are monotonic ms.
+ * The pending acknowledgements of one trader account's inbox, and the time of the next request. Times are monotonic ms.
  *
- * A list that the exchange refuses is halved until the item that it will not have stands alone; that one is tried ever more
- * rarely, the others go on.
+ * A list that the exchange refuses is halved until the refused item is alone; that one is retried at growing intervals,
+ * the others continue.
  */
 import type { Random } from "../domain/clock.ts";
 import type { Acknowledgement } from "../domain/delivery.ts";
 import type { InboxItem } from "../domain/event.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 
-/** The longest list that every server takes. */
+/** The maximum list length that every server accepts. */
 export const maxAckItems = 100;
 
 const unwell: Backoff = { firstMs: 1_000, mostMs: 300_000 };
@@ -42,7 +42,7 @@ export class InboxAccount {
     this.due.set(row.key, { row, item, refusals: 0, notBeforeMs: Number.NEGATIVE_INFINITY });
   }
 
-  /** The items that may be acknowledged now, oldest first; empty when nothing may. */
+  /** Returns the items that may be acknowledged now, oldest first; empty if none. */
   next(nowMs: number): DueItem[] {
     if (this.underWay || nowMs < this.#untilMs) return [];
     const items: DueItem[] = [];
@@ -54,7 +54,7 @@ export class InboxAccount {
     return items;
   }
 
-  /** The time at which `next` should be asked again, or Infinity. */
+  /** Returns the time of the next call of `next`, or Infinity. */
   nextAtMs(): number {
     let ms = Number.POSITIVE_INFINITY;
     if (!this.underWay) for (const { notBeforeMs } of this.due.values()) ms = Math.min(ms, notBeforeMs);
@@ -67,7 +67,10 @@ export class InboxAccount {
     for (const { row } of items) this.due.delete(row.key);
   }
 
-  /** The exchange could not be asked; nothing is wrong with the items. @param atLeastMs what it asked for itself */
+  /**
+   * Notes that the exchange could not be reached; the items are not at fault. @param atLeastMs the wait that it
+   * requested
+   */
   failed(nowMs: number, atLeastMs: number): void {
     this.#failures++;
     this.#untilMs = nowMs + Math.max(atLeastMs, backoffMs(unwell, this.#failures, this.#random()));
@@ -84,7 +87,7 @@ export class InboxAccount {
     only.notBeforeMs = nowMs + backoffMs(refused, only.refusals, this.#random());
   }
 
-  /** The wallet is signed in again: what waited for that need not wait on. */
+  /** Ends the wait for a sign-in: the wallet is signed in again. */
   hurry(): void {
     this.#failures = 0;
     this.#untilMs = Number.NEGATIVE_INFINITY;

@@ -1,14 +1,14 @@
 /**
- * The inbox audit: on a schedule the exchange's own list of notifications is held against what is stored, delivered and
- * acknowledged here. Every difference is reported, and healed where that can be done:
+ * The inbox audit: on a schedule the exchange's own list of notifications is compared with what is stored, delivered
+ * and acknowledged here. Every difference is reported, and repaired if possible:
  *
  *   notStored       at the exchange, not here           fetched and judged like any other
  *   notThere        here, not (any more) at the exchange
  *   ackedHereOnly   confirmed here, open there          acknowledged again, by item
  *   ackedThereOnly  open here, acknowledged there       recorded as acknowledged elsewhere
  *
- * A difference that stands in two audits in a row lasts, and is told (`InboxDiffers`). What is left unacknowledged is no
- * difference, and is listed with the reason.
+ * A difference in two audits in a row raises an alert (`InboxDiffers`). An intentionally unacknowledged notification is
+ * no difference, and is listed with the reason.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Acknowledgement } from "../domain/delivery.ts";
@@ -23,7 +23,7 @@ import { type DeliverLog, silentLog } from "./log.ts";
 import { whyLeft } from "./why-left.ts";
 import { Work } from "./work.ts";
 
-/** As `collect` reads it. */
+/** The exchange's inbox, as `collect` reads it. */
 export interface ExchangeInbox {
   readonly atMs: number;
   readonly events: readonly Event[];
@@ -31,28 +31,28 @@ export interface ExchangeInbox {
 }
 
 export interface InboxAuditsOptions {
-  /** Those that have a session. */
+  /** Wallets with a session. */
   readonly wallets: readonly string[];
-  /** At first; see `every`. */
+  /** The initial interval; see `every`. */
   readonly everyMs: number | null;
   readonly clock: Clock;
   readonly store: Pick<Store, "events" | "acknowledgements" | "alerts" | "owed" | "knownEvents">;
-  /** True while what is read is stored at once. */
+  /** Returns true while read data is stored at once. */
   readonly isStoring: () => boolean;
   readonly read: (wallet: string) => Promise<ExchangeInbox>;
-  /** Hands on what was not stored. */
+  /** Takes the notifications that were not stored. */
   readonly fetched: (wallet: string, events: readonly Event[]) => Promise<void>;
   readonly acknowledger: Pick<Acknowledger, "acknowledgeAgain" | "acknowledgedElsewhere">;
-  /** The reasons why notifications of alerts are held now, by the alert's number. */
+  /** Returns the reasons why notifications of alerts are held now, by the alert's number. */
   readonly held: () => ReadonlyMap<number, string>;
   readonly observe: (observation: Observation) => Promise<void>;
   readonly log?: DeliverLog;
 }
 
 const firstMs = 120_000;
-/** Until an inbox that could not be read is read again, ms. */
+/** Time after which an unreadable inbox is read again, ms. */
 const againMs = 5 * 60_000;
-/** A notification younger than this may be on its way. */
+/** A notification younger than this may still be on its way, ms. */
 const settledMs = 60_000;
 const lookedBackMs = 7 * 86_400_000;
 
@@ -61,7 +61,7 @@ export class InboxAudits {
   readonly #log: DeliverLog;
   readonly #work: Work;
   readonly #last = new Map<string, InboxAudit>();
-  /** One at a time, for each wallet. */
+  /** The running audit of each wallet. */
   readonly #underWay = new Map<string, Promise<InboxAudit>>();
   #everyMs: number | null;
   #cancel: () => void = () => {};
@@ -79,7 +79,7 @@ export class InboxAudits {
     this.#wait(firstMs);
   }
 
-  /** Sets the interval from now on, ms; null: only when somebody asks. */
+  /** Sets the interval from now on, ms; null: only on request. */
   every(everyMs: number | null): void {
     if (everyMs === this.#everyMs) return;
     this.#everyMs = everyMs;
@@ -101,7 +101,7 @@ export class InboxAudits {
     return { everyMs: this.#everyMs, audits };
   }
 
-  /** @returns one for each wallet that is asked about, in order */
+  /** @returns one audit for each requested wallet, in order */
   async audit(wallets: readonly string[] = this.#options.wallets): Promise<readonly InboxAudit[]> {
     const audits: InboxAudit[] = [];
     for (const wallet of wallets) {
@@ -112,7 +112,7 @@ export class InboxAudits {
     return audits;
   }
 
-  /** @param mostMs the next one comes earlier than usual */
+  /** @param mostMs upper limit for the time to the next audit */
   #wait(mostMs = Number.POSITIVE_INFINITY): void {
     this.#cancel();
     this.#cancelAgain();
@@ -126,7 +126,7 @@ export class InboxAudits {
     });
   }
 
-  /** The next audit of the wallets whose inbox could not be read. */
+  /** Schedules the next audit of the wallets whose inbox could not be read. */
   #waitAgain(audits: readonly InboxAudit[]): void {
     const failed = audits.flatMap(({ wallet, failure }) => (failure === null ? [] : [wallet]));
     if (this.#stopped || failed.length === 0) return;
@@ -140,14 +140,14 @@ export class InboxAudits {
     let audit: InboxAudit;
     try {
       const there = isStoring() ? await read(wallet) : null;
-      // Commits may have begun to fail meanwhile.
+      // Commits may have started to fail meanwhile.
       if (there === null || !isStoring())
         throw new Error("history takes no commits now: what was read is not stored yet");
       audit = await this.#compare(wallet, there);
     } catch (error) {
       const { detail } = failureOf(error);
       const failed = { wallet, atMs: clock.nowMs(), failure: detail, there: 0, differences: [], left: [] };
-      // What it had found stands until it can be looked at again.
+      // Its last findings stay until the inbox can be read again.
       const { atMs } = failed;
       this.#last.set(wallet, { ...(this.#last.get(wallet) ?? failed), atMs, failure: detail });
       return failed;
@@ -201,7 +201,7 @@ export class InboxAudits {
     for (const event of stored) {
       const afterMs = there.listedAfterMs.get(event.inbox?.traderPubkey ?? "");
       if (afterMs === undefined || event.happenedMs <= afterMs || listed.has(event.key)) continue;
-      // Of other items the id that the stream tells may not be the one that lasts.
+      // Of other items the id from the stream may not be the final one.
       if (event.inbox?.source !== "event" || event.seenMs > there.atMs - settledMs) continue;
       differs("notThere", event, "kept here as it was told");
     }
@@ -222,7 +222,7 @@ export class InboxAudits {
     const elsewhere = [...listed.values()].filter(({ key, inbox }) => {
       if (inbox?.acked !== true || !known.has(`notification/${key}`)) return false;
       const row = rows.get(key);
-      // Without a row: only where it was open when it was stored.
+      // Without a row: only if it was open when it was stored.
       return row ? row.status === "waiting" || row.status === "left" : own.get(key)?.inbox?.acked === false;
     });
     if (elsewhere.length > 0) {

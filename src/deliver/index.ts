@@ -1,10 +1,10 @@
 /**
- * Works what is owed.
+ * Sends pending deliveries.
  *
- *   outbox.ts        sends: a line for each channel (line.ts) with what waits (waiting.ts), what is sealed (seal.ts), when
- *                    the channel may be tried (circuit.ts) and how it fares (health.ts), each attempt (attempt.ts); rows are
- *                    written by journal.ts
- *   acknowledger.ts  tells the exchange what was handled (handled.ts), by inbox (inbox-account.ts)
+ *   outbox.ts        sends: a queue for each channel (channel-queue.ts) with pending items (waiting.ts), message content
+ *                    (seal.ts), when the channel may be tried (circuit.ts) and its health (health.ts), each attempt
+ *                    (attempt.ts); rows are written by journal.ts
+ *   acknowledger.ts  acknowledges handled notifications (handled.ts), by inbox (inbox-account.ts)
  */
 export { acknowledgeWith } from "./acknowledge-with.ts";
 export * from "./acknowledger.ts";

@@ -1,6 +1,6 @@
 /**
- * Writes the outbox's rows. A seal is committed before anything is sent, or not at all; a result is committed as soon as the
- * disk takes it, and kept in memory until then, so that while this process lives nothing is sent twice.
+ * Writes the outbox's rows. A finalized message is committed before it is sent; a result is committed as soon as the
+ * disk accepts it, and kept in memory until then, so that nothing is sent twice while this process lives.
  */
 import type { Entry } from "../alerts/pending/waiting.ts";
 import { changes } from "../domain/changes.ts";
@@ -10,7 +10,7 @@ import type { Store } from "../domain/ports.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 import type { DeliverLog } from "./log.ts";
 
-/** One message and its items as they are to stand in history. */
+/** One message and its items, to be written to history. */
 export interface Rows {
   readonly message: Message | null;
   readonly entries: readonly Entry[];
@@ -23,13 +23,13 @@ export interface JournalOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: DeliverLog;
-  /** Called once rows stand in history. */
+  /** Called once rows are committed. */
   readonly onRecorded: (rows: Rows) => void;
 }
 
 export class Journal {
   readonly #options: JournalOptions;
-  /** The rows that are not written yet, by message or, for an item without one, by the item. The newest stands. */
+  /** The unwritten rows, by message or, for an item without one, by the item. The newest replaces older ones. */
   readonly #pending = new Map<string, Rows>();
   #tail: Promise<void> = Promise.resolve();
   #failures = 0;
@@ -41,12 +41,12 @@ export class Journal {
     this.#options = options;
   }
 
-  /** Messages as they are, of which history does not know yet. */
+  /** Yields the current messages that are not in history yet. */
   *unwritten(): Iterable<Message> {
     for (const { message } of this.#pending.values()) if (message) yield message;
   }
 
-  /** Commits a seal. @returns false when the disk did not take it: then nothing may be sent. */
+  /** Commits a finalized message. @returns false if the disk did not accept it: then nothing may be sent */
   async seal(rows: Rows): Promise<boolean> {
     try {
       await this.#options.store.commit([asChanges([rows])]);
@@ -59,19 +59,19 @@ export class Journal {
     }
   }
 
-  /** Commits rows now, or later by itself. Resolves after the first try. */
+  /** Commits rows now, or later in the background. Resolves after the first try. */
   async record(rows: Rows): Promise<void> {
     this.#pending.set(rows.message?.id ?? `item ${rows.entries[0]?.item.id}`, rows);
     await this.flush();
   }
 
-  /** Writes everything that is not written and may be. */
+  /** Writes all unwritten rows that may be written. */
   flush(): Promise<void> {
     this.#tail = this.#tail.then(() => this.#flush());
     return this.#tail;
   }
 
-  /** Rows that nobody will write any more are given up. */
+  /** Discards rows that can no longer be written. */
   close(): void {
     this.#closed = true;
     this.#cancel?.();

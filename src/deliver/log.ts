@@ -1,4 +1,4 @@
-/** As much of a logger as this room needs; pino's fits. */
+/** The part of a logger that `deliver` uses; pino's fits. */
 export interface DeliverLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,4 +1,4 @@
-/** Attempts to send finalized messages: by whom, in reply to what, and with the note that it is late. */
+/** Attempts to send finalized messages: the sender, the replied-to message, and the note on a late message. */
 import { dueSinceMs } from "../alerts/pending/waiting.ts";
 import type { Channel, Late, SendResult } from "../channels/channel.ts";
 import { prefixOf } from "../channels/rota/channel.ts";
@@ -19,7 +19,7 @@ export interface MessageAttemptsOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: DeliverLog;
-  /** Aborted when even what is under way has to end. */
+  /** Aborted when messages under way have to stop too. */
   readonly cut: AbortSignal;
 }
 
@@ -35,7 +35,10 @@ export class MessageAttempts {
     this.#startedMs = this.#options.clock.nowMs();
   }
 
-  /** One attempt. @returns the answer, and the state of the channel that gave it; null: it was cut off by the end of the program */
+  /**
+   * Makes one attempt. @returns the answer, and the state of the channel that gave it; null: the program's stop
+   * interrupted it
+   */
   async make(
     parcel: OutgoingMessage,
   ): Promise<{ readonly result: SendResult; readonly state: ChannelState } | null> {
@@ -56,7 +59,7 @@ export class MessageAttempts {
     return { result, state: way.state };
   }
 
-  /** Records that somebody who stands in is about to be sent a message: after a crash it is that person who may have it. */
+  /** Records the stand-in before the attempt: after a crash that person may have received the message. */
   async #noteStandIn(parcel: OutgoingMessage, { channel, state }: Way): Promise<void> {
     const [first] = this.#options.ways.of(parcel.message);
     if (first.state === state) return;
@@ -64,7 +67,7 @@ export class MessageAttempts {
     await this.#options.journal.record({ message: parcel.message, entries: parcel.entries });
   }
 
-  /** The delay and its cause, if it leaves long after it could have, or by the channel of somebody who stands in. */
+  /** Returns the delay and its cause, if the message leaves late or by the channel of a stand-in. */
   #late({ message, entries, refusedBy }: OutgoingMessage, { state }: Way): Late | null {
     const owedMs = entries.reduce(
       (least, { item }) => Math.min(least, dueSinceMs(item)),

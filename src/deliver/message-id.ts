@@ -1,8 +1,8 @@
-/** Names for messages: short enough for a Discord nonce, and never drawn twice. */
+/** Message ids: short enough for a Discord nonce, and unique. */
 
 const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/** Bytes behind a message's id. */
+/** Number of bytes in a message's id. */
 export const messageIdBytes = 16;
 
 /** @param bytes 16 of them, random or a digest  @returns 1 to 22 base58 characters */

@@ -1,13 +1,13 @@
 /**
- * The outbox: works what is owed until it is delivered or dead, in this process alone.
+ * The outbox: sends pending items until they are delivered or dead, in this process only.
  *
- *   committed(changes) ──► owed ──seal, commit──► sealed ──attempt──► delivered ──commit──► onSettled
- *                                                   ▲        └─ later ─┘ └─ refused, patience over ──► dead
+ *   committed(changes) ──► pending ──finalize, commit──► finalized ──attempt──► delivered ──commit──► onSettled
+ *                                                          ▲        └─ later ─┘ └─ refused, time over ──► dead
  *
- * A seal is committed before the first attempt, so a retry, also one after a restart, sends the same content under the same
- * id; only the note that it is late (`Late`) and the message that it replies to are of the attempt. When the disk takes
- * nothing, `stuck` hands over what is critical: it is sealed in memory and leaves at once, and its rows are written when the
- * changes that it came from have been.
+ * A finalized message is committed before the first attempt, so a retry, also after a restart, sends the same content
+ * under the same id; only the note on lateness (`Late`) and the replied-to message belong to the attempt. When the disk
+ * does not write, `stuck` hands over critical changes: they are finalized in memory and leave at once, and their rows
+ * are written after the changes that they came from.
  */
 
 import { type Entry, takenUp } from "../alerts/pending/waiting.ts";
@@ -37,25 +37,28 @@ export interface OutboxOptions {
   /** By name. The outbox starts and stops them. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly clock: Clock;
-  /** For the spread of waits. */
+  /** Randomness for the spread of waits. */
   readonly random: Random;
-  /** Told when a channel cannot be used, and when it can (again). */
+  /** Called when a channel becomes unusable, and when it is usable (again). */
   readonly observe: (observation: Observation & { readonly kind: "channel" | "dropped" }) => void;
   /** `perpwatch on <host>`, shown small in every message. */
   readonly sender: string;
-  /** The name that distinguishes this daemon's database from others on the same host: message ids follow from it. */
+  /** The name that distinguishes this daemon's database from others on the same host: a part of message ids. */
   readonly instance: string;
-  /** Puts a message into the words of its channel's templates before it is sealed. Default: the usual words. */
+  /** Applies the templates of the channel to a message before it is finalized. Default: the standard texts. */
   readonly word?: (message: Message) => Message;
-  /** An alert as it stands, null where it fires no longer. Left out: messages list others as they were notified last. */
+  /**
+   * Returns the current state of an alert, null if it no longer fires. Left out: messages list others by their last
+   * notified state.
+   */
   readonly present?: (alertId: number) => PresentAlert | null;
-  /** The series behind alerts, for channels that draw it. Left out: nothing is drawn. */
+  /** The series of alerts, for channels that draw charts. Left out: nothing is drawn. */
   readonly charts?: Charts;
   readonly log?: DeliverLog;
   readonly probe?: Probe;
-  /** For how long a sealed message is tried before it is given up, ms. Default 24 h. */
+  /** Time for which a finalized message is tried before it is given up, ms. Default 24 h. */
   readonly patienceMs?: number;
-  /** More messages than this that wait together for a channel leave as one; asked each time. Default 3. */
+  /** Returns the number of messages waiting for a channel above which they leave as one. Default 3. */
   readonly stormFold?: () => number;
   /** Maximum time for which `stop` waits for what is under way, ms. Default 5 s. */
   readonly drainMs?: number;
@@ -63,34 +66,34 @@ export interface OutboxOptions {
 
 /** The daemon's own figures about deliveries. */
 export interface OutboxFigures {
-  /** Owed items that are neither delivered nor dead. */
+  /** Pending items: neither delivered nor dead. */
   readonly undelivered: number;
   /** Age of the oldest of them, ms; 0 when there is none. */
   readonly oldestUndeliveredMs: number;
-  /** Messages given up since the start; those that an earlier run owed to a channel that is not configured aside. */
+  /** Messages given up since the start, except those of an earlier run for a removed channel. */
   readonly deadMessages: number;
 }
 
 export interface Outbox {
-  /** Takes up what an earlier run left, and begins. The channels open in the background. */
+  /** Resumes the messages of an earlier run, and starts. The channels open in the background. */
   start(signal: AbortSignal): Promise<void>;
-  /** Changes that were committed: what they owe is sent. Those that `stuck` named before are not sent again. */
+  /** Takes committed changes and sends their items, except those that `stuck` already took. */
   committed(changes: Changes): void;
   /**
-   * Changes that could not be committed for too long: what is critical in them leaves all the same, and what the same
-   * alerts owed before. Naming the same changes again does nothing.
+   * Takes changes that could not be committed for too long: their critical items are sent anyway, with earlier items of
+   * the same alerts. A repeated call with the same changes does nothing.
    */
   stuck(changes: Changes): void;
-  /** Messages that are sealed and committed already, of no owed items: they are sent like the rest. */
+  /** Takes finalized and committed messages without delivery items: they are sent like the rest. */
   post(messages: readonly Message[]): void;
-  /** Called with the alerts whose items were recorded as delivered or dead. The returned function takes it back. */
+  /** Adds a listener for alerts whose items were recorded as delivered or dead. The returned function removes it. */
   onSettled(listener: (alertIds: readonly number[]) => void): () => void;
   status(): readonly ChannelStatus[];
   figures(): OutboxFigures;
   critical(): CriticalFigures;
-  /** Resolves when nothing can be done before time passes or something arrives. */
+  /** Resolves when nothing can be done until time passes or input arrives. */
   idle(): Promise<void>;
-  /** Sends what can leave now, within a bound; the rest is owed at the next start. Repeatable, never rejects. */
+  /** Sends what can leave now, within a bound; the rest stays pending for the next start. Repeatable, never rejects. */
   stop(): Promise<void>;
 }
 
@@ -107,7 +110,7 @@ class WorkingOutbox implements Outbox {
   readonly #states = new Map<string, ChannelState>();
   /** By id of the item, until its end is recorded. */
   readonly #entries = new Map<number, Entry>();
-  /** Stuck items that are not critical, by alert: they leave only before a critical one of theirs. */
+  /** Stuck non-critical items, by alert: they leave only before a critical one of the same alert. */
   readonly #passedOver = new Map<number, Entry[]>();
   readonly #listeners = new Set<(alertIds: readonly number[]) => void>();
   readonly #cut = new AbortController();
@@ -151,7 +154,7 @@ class WorkingOutbox implements Outbox {
     }
   }
 
-  /** The state of a channel, the same for its line and for those of rotas. */
+  /** Returns the state of a channel, shared by its queue and those of rotas. */
   #stateOf(name: string): ChannelState {
     const { clock, random, observe } = this.#options;
     const known = this.#states.get(name);
@@ -241,7 +244,7 @@ class WorkingOutbox implements Outbox {
         this.#passedOver.set(item.alertId, [...before, { item, change, stuck: true }]);
         continue;
       }
-      // The story of a critical alert is told from its beginning.
+      // A critical alert is reported with its earlier items.
       this.#passedOver.delete(item.alertId);
       for (const entry of before) this.#entries.set(entry.item.id, entry);
       leaving.push(...before, this.#enter(item, told.get(item.changeId), true));
@@ -304,7 +307,7 @@ class WorkingOutbox implements Outbox {
     await Promise.all([...this.#lines.values()].map(({ channel }) => channel.stop()));
   }
 
-  /** Sees new items off to their lines. */
+  /** Passes new items to their queues. */
   #take(entries: readonly Entry[]): void {
     if (entries.length === 0) return;
     const see = async () => {
@@ -325,12 +328,12 @@ class WorkingOutbox implements Outbox {
     this.#work.track(see());
   }
 
-  /** Word of an end may be owed later, or to nobody; that it still fires is not to be said meanwhile. */
+  /** The end of an alert may be reported later, or to nobody; meanwhile it is not listed as firing. */
   #noteEnds({ alertChanges }: Changes): void {
     for (const { kind, alertId } of alertChanges) if (kind === "ended") this.#standing.over(alertId);
   }
 
-  /** Finds the critical changes, still owed to somebody, that another receiver got before this start. */
+  /** Finds the critical changes, still pending for one receiver, that another receiver got before this start. */
   async #recallUrgent(items: readonly OwedItem[]): Promise<void> {
     const alertIds = [...new Set(items.filter(isUrgent).map(({ alertId }) => alertId))];
     if (alertIds.length > 0) this.#urgent.recall(await this.#options.store.owed({ alertIds }));
@@ -359,7 +362,7 @@ class WorkingOutbox implements Outbox {
     return entry;
   }
 
-  /** Gives up items of a channel that is not configured (any more): they can never leave. */
+  /** Gives up items of a channel that is not configured (any more): they can never be sent. */
   async #giveUp(entries: readonly Entry[], message: Message | null, receiver: string): Promise<void> {
     const lastDetail = "no channel of this name is configured";
     this.#log.warn(

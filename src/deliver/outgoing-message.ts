@@ -8,29 +8,29 @@ import type { ChannelState } from "./channel-state.ts";
 export interface OutgoingMessage {
   message: Message;
   entries: readonly Entry[];
-  /** Monotonic time from which on it may be tried. */
+  /** Monotonic time from which it may be tried. */
   dueMs: number;
   underWay: boolean;
-  /** The lane whose slot it takes: what is lesser may bring something critical of its group along. */
+  /** The lane whose slot it takes: a lesser item may bring a critical one of its group along. */
   lane: Lane;
-  /** It was finalized by an earlier run: an attempt may have been made that nobody recorded. */
+  /** True if an earlier run finalized it: an attempt may have been made that was not recorded. */
   readonly resumed: boolean;
-  /** It was brought forward once when its channel recovered; not again before the channel fails anew. */
+  /** True if it was brought forward once when its channel recovered; not again before the channel fails anew. */
   hurried: boolean;
-  /** A failure of it that is no limit was seen by this run. */
+  /** True if this run has seen a failure of it other than a rate limit. */
   failed: boolean;
-  /** By the state of each channel by which this run has tried it: how often, and when it may be tried there again. */
+  /** The tries of this run by channel state: their number, and the time of the next one there. */
   readonly tries: Map<ChannelState, { readonly times: number; dueMs: number }>;
-  /** The reasons of those that refused it for good. */
+  /** The reasons of the channels that refused it permanently. */
   readonly refusedBy: Map<ChannelState, string>;
-  /** The later messages that call of alerts of this quiet one, finalized while that was under way, in their order. */
+  /** The later messages that notify of alerts of this quiet one, finalized while it was under way, in order. */
   readonly overtakenBy: Set<OutgoingMessage>;
 }
 
 type Given = Pick<OutgoingMessage, "message" | "entries" | "dueMs"> &
   Partial<Pick<OutgoingMessage, "underWay" | "lane" | "resumed">>;
 
-/** A message of which this run has tried nothing. */
+/** Returns a message that this run has not tried yet. */
 export function outgoing(given: Given): OutgoingMessage {
   return {
     ...{ underWay: false, lane: laneOf(given.message), resumed: false, hurried: false, failed: false },
@@ -39,17 +39,17 @@ export function outgoing(given: Given): OutgoingMessage {
   };
 }
 
-/** The time from which on a message may be tried by a channel, monotonic ms. */
+/** Returns the time from which a message may be tried by a channel, monotonic ms. */
 export function dueAtMs({ tries, dueMs }: OutgoingMessage, state: ChannelState): number {
   return tries.get(state)?.dueMs ?? dueMs;
 }
 
-/** Returns true if a message failed by a channel, or by any in an earlier run. */
+/** Returns true if a message failed by this channel, or by any in an earlier run. */
 export function hasFailed({ tries, message }: OutgoingMessage, state: ChannelState): boolean {
   return tries.has(state) || (tries.size === 0 && message.attempts > 0);
 }
 
-/** The alerts of which some of these entries call. */
+/** Returns the alerts of which some of these entries notify. */
 export function callsOf(entries: readonly Entry[]): ReadonlySet<number> {
   return new Set(entries.flatMap(({ item }) => (item.quiet ? [] : [item.alertId])));
 }
@@ -66,10 +66,10 @@ export function rankOf(message: Message): number {
   return severityRank[turnOfMessage(message)];
 }
 
-/** The messages of a line that are on their way, and the items that are being made into one. */
+/** The messages of a queue that are on their way, and the items that are being made into one. */
 export class OutgoingMessages {
   readonly #all = new Set<OutgoingMessage>();
-  /** Taken from what waits, not yet a message. */
+  /** Entries taken from the pending items that are not a message yet. */
   readonly #sealing = new Map<readonly Entry[], ReadonlySet<number>>();
 
   get all(): ReadonlySet<OutgoingMessage> {
@@ -84,22 +84,22 @@ export class OutgoingMessages {
     this.#all.delete(message);
   }
 
-  /** Entries are being made into a message. */
+  /** Notes entries that are being made into a message. */
   begin(entries: readonly Entry[]): void {
     this.#sealing.set(entries, new Set(entries.map(({ item }) => item.alertId)));
   }
 
-  /** They are one, or wait again. */
+  /** Notes that the entries are a message, or wait again. */
   made(entries: readonly Entry[]): void {
     this.#sealing.delete(entries);
   }
 
-  /** All entries of messages, and of those that are being made. */
+  /** Returns all entries of messages, and of those being made. */
   entries(): readonly Entry[] {
     return [...[...this.#sealing.keys()].flat(), ...[...this.#all].flatMap(({ entries }) => entries)];
   }
 
-  /** True if an item has to wait for an earlier message of its alert. */
+  /** Returns true if an item has to wait for an earlier message of its alert. */
   readonly holds = ({ item, change }: Entry): boolean => {
     for (const alertIds of this.#sealing.values()) if (alertIds.has(item.alertId)) return true;
     for (const { message, underWay } of this.#all) {
@@ -115,7 +115,7 @@ export class OutgoingMessages {
     return false;
   };
 
-  /** The quiet messages about some of these alerts. */
+  /** Returns the quiet messages about some of these alerts. */
   quietAbout(alertIds: ReadonlySet<number>): readonly OutgoingMessage[] {
     if (alertIds.size === 0) return [];
     return [...this.#all].filter(
@@ -123,7 +123,7 @@ export class OutgoingMessages {
     );
   }
 
-  /** A channel is back: what failed with it does not sit out a wait that was meant for a channel that is down. */
+  /** A channel recovered: messages that failed with it skip the rest of their wait. */
   hurry(state: ChannelState, nowMs: number): void {
     for (const parcel of this.#all) {
       const tried = parcel.tries.get(state);
@@ -133,7 +133,7 @@ export class OutgoingMessages {
     }
   }
 
-  /** A channel fails: what was hurried may be again at its recovery. */
+  /** A channel fails: messages may be brought forward again at its recovery. */
   slow(): void {
     for (const one of this.#all) one.hurried = false;
   }

@@ -1,4 +1,4 @@
-/** Quiet messages that a later one passes: what they told waits again, or is told by the later one. */
+/** Quiet messages overtaken by a later one: their items wait again, or are part of the later message. */
 
 import type { Entry, Waiting } from "../alerts/pending/waiting.ts";
 import type { Message, OwedItem } from "../domain/delivery.ts";
@@ -17,7 +17,9 @@ export class OvertakenMessages {
     this.#journal = journal;
   }
 
-  /** Takes back a quiet message that was not delivered. @param entries those of it that wait for another message again */
+  /**
+   * Withdraws a quiet message that was not delivered. @param entries the entries that wait for another message again
+   */
   withdraw(parcel: OutgoingMessage, entries: readonly Entry[]): void {
     const { message } = parcel;
     const lastDetail = "a later message tells what it told";
@@ -26,7 +28,10 @@ export class OvertakenMessages {
     this.#waiting.putBack(entries);
   }
 
-  /** Ends a quiet message that failed after later ones passed it: what these tell anew is part of them, the rest waits again. */
+  /**
+   * Ends a quiet message that failed after later ones passed it: repeated items are part of those, the rest waits
+   * again.
+   */
   async handOver(parcel: OutgoingMessage): Promise<void> {
     const later = [...parcel.overtakenBy];
     let rest = parcel.entries;
@@ -40,14 +45,14 @@ export class OvertakenMessages {
     }
     this.withdraw(parcel, rest);
     const ended = { message: parcel.message, entries: rest };
-    // In one commit, so that no crash leaves a part of it.
+    // In one commit, so that a crash leaves no partial write.
     await Promise.all(
       [...later, ended].map(({ message, entries }) => this.#journal.record({ message, entries })),
     );
   }
 }
 
-/** Finds the quiet messages that later ones, which call of alerts of theirs, passed before this start. */
+/** Finds the quiet messages that later ones, which notify of the same alerts, passed before this start. */
 export async function passedBefore(
   open: readonly Message[],
   items: readonly OwedItem[],

@@ -1,4 +1,6 @@
-/** The steps of a delivery, for tests that stop the program at each of them. Awaited: who is told may hold the step. */
+/**
+ * The steps of a delivery, for tests that stop the program at each of them. Awaited: the listener may delay the step.
+ */
 export type Step =
   | "owed-seen"
   | "sealed"

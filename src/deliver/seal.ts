@@ -1,8 +1,8 @@
 /**
- * From owed items to one message: its id, its items, its content. Pure.
+ * Makes one message of pending items: its id, its items, its content. Pure.
  *
- * The id follows from what the message tells and to whom. A message that left while the disk took no seal is sealed again
- * after a crash: under the same id, by which the channel finds that it was accepted before.
+ * The id follows from the content and the receiver. A message that was sent while the disk did not write is finalized
+ * again after a crash under the same id, by which the channel recognizes that it was accepted before.
  */
 import { createHash } from "node:crypto";
 import { inOrder, isMany, reportedChanges, type Told, titleOf } from "../alerts/pending/reported.ts";
@@ -24,20 +24,20 @@ export interface Sealing {
   /** The name that distinguishes this database from others on the same host. */
   readonly instance: string;
   readonly nowMs: number;
-  /** The reason for so many changes at once; null: it belongs together. */
+  /** The reason for so many changes at once; null: they belong together. */
   readonly folded?: Folded | null;
-  /** The other alerts that fire in the group. */
+  /** The other firing alerts of the group. */
   readonly standing?: MessageContent["standing"] | null;
-  /** True of an alert whose condition no longer holds. Left out: that is not known. */
+  /** Returns true for an alert whose condition no longer holds. Left out: unknown. */
   readonly isGone?: (alertId: number) => boolean;
 }
 
-/** Quiet changes wait: a text of so long ago is held against how its alert stands now, ms. */
+/** Age from which the text of a quiet change is compared with the current state of its alert, ms. */
 const oldAfterMs = 10_000;
-/** Steps that say that something holds. */
+/** Changes that state that something holds. */
 const worse: ReadonlySet<AlertChange["kind"]> = new Set(["fired", "rose", "worsened", "changed"]);
 
-/** @param told of one receiver, in the order of their ids; at least one */
+/** @param told items of one receiver, in the order of their ids; at least one */
 export function seal(told: readonly Told[], sealing: Sealing): Message {
   const { sender, instance, nowMs, folded = null, standing = null, isGone = () => false } = sealing;
   const severity = told.reduce<Severity>(
@@ -49,7 +49,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
   const quiet = new Set(told.flatMap(({ item, change }) => (item.quiet ? [change.id] : [])));
   const isPassed = ({ id, kind, atMs, alertId }: AlertChange): boolean =>
     quiet.has(id) && worse.has(kind) && nowMs - atMs > oldAfterMs && isGone(alertId);
-  // A change that waited and holds no longer comes last.
+  // A change that waited and no longer holds comes last.
   const shown = inOrder(changes, folded).toSorted((a, b) => Number(isPassed(a)) - Number(isPassed(b)));
   const items: MessageItem[] = shown.map((change) => {
     const distance = distances.get(change.id);
@@ -87,7 +87,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
   };
 }
 
-/** The incident of a message, where all that it tells is of one. */
+/** Returns the incident of a message, if all of its changes belong to one. */
 function incidentOf(told: readonly Told[], instance: string): Pick<MessageContent, "incident"> {
   const keys = new Set(told.map(({ item: { groupKey, incident = groupKey } }) => incident));
   const [key] = keys;
@@ -95,7 +95,7 @@ function incidentOf(told: readonly Told[], instance: string): Pick<MessageConten
   return { incident: { id: nameOf([instance, key]) } };
 }
 
-/** The incident of the account of a change, where its receiver keeps one for each. */
+/** Returns the incident of a change's account, if its receiver keeps one for each. */
 function onCallOf(told: readonly Told[], { id }: AlertChange, instance: string): Pick<MessageItem, "onCall"> {
   const item = told.find(({ change }) => change.id === id)?.item;
   if (item?.onCall === undefined) return {};
@@ -107,12 +107,12 @@ function nameOf(parts: readonly unknown[]): string {
   return messageId(createHash("sha256").update(JSON.stringify(parts)).digest().subarray(0, messageIdBytes));
 }
 
-/** Most threads that one message belongs to. */
+/** Maximum threads of one message. */
 const maxThreads = 5;
 
 /**
- * Names that all messages of an alert share: its incident's, its group's of the day on which it fired, else its own. A group has no
- * end, and a thread that never ends is no help.
+ * Returns the thread names that all messages of an alert share: its incident's, that of its group and firing day, else
+ * its own. A group has no end, so its threads are split by day.
  */
 function threadsOf(told: readonly Told[], sender: string, instance: string): string[] {
   const names = told.map(({ item, change: { alert } }) => {
@@ -125,10 +125,10 @@ function threadsOf(told: readonly Told[], sender: string, instance: string): str
 }
 
 /**
- * The id of a message. A change that is told once and for ever is known by itself: an event by its key, even if it is judged
- * anew because a crash took what was judged before. Any other change is known by its number and time, and by what it says:
- * numbers begin at 1 in each database, and daemons that watch one exchange see the same thing in the same millisecond. A
- * channel takes two messages under one id for one message, so no two may ever share it.
+ * Returns the id of a message. An event is identified by its key, even if it is judged again because a crash lost the
+ * judgement. Any other change is identified by its number, time and content: numbers begin at 1 in each database, and
+ * daemons that watch one exchange see the same thing in the same millisecond. A channel takes two messages with one id
+ * for one message, so ids must be unique.
  */
 function idOf(told: readonly Told[], sender: string, instance: string): string {
   const parts = told.map(({ item, change: { id, kind, atMs, alert } }) =>
@@ -139,7 +139,7 @@ function idOf(told: readonly Told[], sender: string, instance: string): string {
   return nameOf([sender, instance, told[0]!.item.receiver, parts]);
 }
 
-/** Rows of a tally; the rest is counted in the last one by rule alone. */
+/** Maximum rows of a tally; the last row counts the rest by rule alone. */
 const maxTallied = 20;
 
 function tallyOf(changes: readonly AlertChange[]): NonNullable<MessageContent["tally"]> {
@@ -157,7 +157,7 @@ function tallyOf(changes: readonly AlertChange[]): NonNullable<MessageContent["t
 
 type Row = NonNullable<MessageContent["tally"]>[number];
 
-/** Changes by what is counted of their alerts, most first. */
+/** Counts changes by the row of their alerts, largest first. */
 function counted(changes: readonly AlertChange[], of: (alert: Alert) => Omit<Row, "count">): Row[] {
   const rows = new Map<string, { readonly row: Omit<Row, "count">; count: number }>();
   for (const { alert } of changes) {

@@ -1,4 +1,6 @@
-/** Sends the messages of a channel: an attempt at a time, of which the outcome is recorded before anything follows from it. */
+/**
+ * Sends the messages of a channel: one attempt at a time, whose outcome is recorded before anything follows from it.
+ */
 import type { Entry, Waiting } from "../alerts/pending/waiting.ts";
 import type { Channel, SendResult } from "../channels/channel.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -14,11 +16,13 @@ import type { OvertakenMessages } from "./overtaken-messages.ts";
 import type { Probe } from "./probe.ts";
 import type { Ways } from "./ways.ts";
 
-/** Attempts that are answered without a confirmation after which a message counts as refused: each of them may have arrived. */
+/** Attempts answered without a confirmation after which a message counts as refused: each of them may have arrived. */
 const maxUnconfirmed = 3;
-/** Least waits after the first and the second of them, ms: a page that stands in the way for minutes loses no message. */
+/** Minimum waits after the first and the second of them, ms: an interposed page that lasts minutes loses no message. */
 const unconfirmedWaitsMs = [30_000, 600_000];
-/** A refused item of an incident leaves with the next message of that, and at the latest after so long, ms. */
+/**
+ * Maximum time after which a refused item of an incident leaves again, ms; earlier with the incident's next message.
+ */
 const againAfterMs = 30_000;
 
 export interface SenderOptions {
@@ -30,7 +34,7 @@ export interface SenderOptions {
   readonly probe: Probe;
 }
 
-/** The parts of a line that an attempt has to do with. */
+/** The parts of a queue that an attempt uses. */
 export interface SenderParts {
   readonly messages: OutgoingMessages;
   readonly waiting: Waiting;
@@ -66,7 +70,7 @@ export class Sender {
     return { delivered: this.#delivered, dead: this.#dead, failures: { ...this.#failures } };
   }
 
-  /** One attempt, with its outcome. */
+  /** Makes one attempt and handles its outcome. */
   async send(parcel: OutgoingMessage): Promise<void> {
     const { clock, probe } = this.#options;
     await probe("before-send");
@@ -78,7 +82,7 @@ export class Sender {
     if (made.result.kind === "delivered") await probe("sent");
     await this.#conclude(parcel, made.state, made.result, clock.elapsedMs());
     parcel.underWay = false;
-    // It was passed while its failure was being recorded.
+    // It was overtaken while its failure was being recorded.
     if (parcel.overtakenBy.size > 0 && this.#messages.all.has(parcel)) await this.#overtaken.handOver(parcel);
   }
 
@@ -92,7 +96,7 @@ export class Sender {
     const nowMs = clock.nowMs();
     const before = parcel.message;
     const attempts = before.attempts + 1;
-    // An earlier run may have tried it by any of several.
+    // An earlier run may have tried it by any of several channels.
     const earlier =
       parcel.tries.size === 0 && this.#options.channel.people === undefined ? before.attempts : 0;
     const times = 1 + (parcel.tries.get(state)?.times ?? earlier);
@@ -150,7 +154,7 @@ export class Sender {
       await this.#overtaken.handOver(parcel);
       return;
     }
-    // It tells nothing of the messages that it passed.
+    // It does not cover the messages that it passed.
     for (const one of this.#messages.all) one.overtakenBy.delete(parcel);
     const again = result.kind === "refused" ? parcel.entries.filter(isToldAgain) : [];
     if (again.length === 0 || again.length < parcel.entries.length) this.#dead++;
@@ -167,7 +171,7 @@ export class Sender {
     if (![...this.#messages.all].some(({ message }) => message.attempts > 0)) state.health.owesNothing();
   }
 
-  /** Notes who refused a message for good. @returns false if nobody is left to whom it could go */
+  /** Notes the channel that refused a message permanently. @returns false if no channel is left for it */
   #othersMayTake(parcel: OutgoingMessage, state: ChannelState, detail: string): boolean {
     parcel.refusedBy.set(state, detail);
     return this.#ways.of(parcel.message).some((way) => !parcel.refusedBy.has(way.state));
@@ -187,7 +191,7 @@ export class Sender {
     await this.#options.journal.record({ message: parcel.message, entries: parcel.entries });
   }
 
-  /** @param again those of its entries that wait for another message */
+  /** @param again the entries that wait for another message */
   async #settle(
     parcel: OutgoingMessage,
     status: "delivered" | "dead",
@@ -201,7 +205,7 @@ export class Sender {
         : { ...entry.item, status };
     await journal.record({ message: parcel.message, entries: parcel.entries });
     this.#messages.delete(parcel);
-    // A channel that failed and by which nothing is on its way any more is looked at.
+    // A channel that failed and has no message on its way any more is checked.
     for (const { state } of this.#ways.of(parcel.message)) this.#condition.changed(state);
     this.#waiting.putBack(again);
     await probe("recorded");
@@ -217,7 +221,7 @@ function refusedIfUnconfirmed(result: SendResult): SendResult {
   return { kind: "refused", failure: "rejected", detail: result.detail, channelBroken: false };
 }
 
-/** True for what is told again if its message was refused. */
+/** Returns true for an item that is sent again if its message was refused. */
 function isToldAgain({ item }: Entry): boolean {
   return firstOfIncident(item.groupKey) !== null && !item.again;
 }

@@ -1,32 +1,34 @@
 /**
- * Decides which message gets the next slot of a channel that takes only so many messages in a time. Times are monotonic ms.
+ * Decides which message gets the next slot of a rate-limited channel. Times are monotonic ms.
  *
- * From the first "wait" on, and for a while after the last one, slots are scarce: nothing is made into a message before the
- * next slot is due by the pace that the other side was seen to keep, since what comes meanwhile could not join it any more.
- * What is not critical stands back while something critical waits; but not for ever: after a while the next slot is its own.
+ * From the first "wait" until a while after the last one, slots are scarce: nothing is made into a message before the
+ * next slot is due by the observed pace of the other side, since later items could not join it any more. Non-critical
+ * messages yield to waiting critical ones, but only for a limited time: after that the next slot is theirs.
  */
 
-/** Slots are scarce until so long after the end of the last wait. */
+/** Time after the end of the last wait for which slots count as scarce. */
 const scarceForMs = 30_000;
-/** The time for which a critical message waits at most for a slot that is not due yet: the pace may be misjudged. */
+/** Maximum time for which a critical message waits for a slot that is not due yet: the pace may be misjudged. */
 const criticalPatienceMs = 2_000;
-/** The rest stands back for so long at most. */
+/** Maximum time for which non-critical messages yield. */
 const restPatienceMs = 10_000;
-/** For so long a critical message leaves the slot to what stood back for long, even when that has no answer yet. */
+/**
+ * Time for which a critical message leaves the slot to a message that yielded for long, even while that has no answer.
+ */
 const yieldMs = 1_500;
 
 export class Slots {
   #scarceUntilMs = Number.NEGATIVE_INFINITY;
-  /** Since the last wait: when the first message was accepted, and how many were. */
+  /** Since the last wait: the time of the first accepted message, and the number of accepted ones. */
   #firstMs = 0;
   #accepted = 0;
   #lastMs = Number.NEGATIVE_INFINITY;
   #paceMs = 0;
-  /** Since when the rest stands back. */
+  /** Time since which non-critical messages yield. */
   #backSinceMs: number | null = null;
   #yieldUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** The other side said to wait until then. */
+  /** Notes that the other side requested a wait until this time. */
   limited(untilMs: number): void {
     if (this.#accepted > 0) this.#paceMs = Math.max(0, untilMs - this.#firstMs) / this.#accepted;
     this.#accepted = 0;
@@ -40,14 +42,14 @@ export class Slots {
     if (!critical) this.#backSinceMs = null;
   }
 
-  /** The rest stood back for so long that the next slot is its own. */
+  /** Returns true if non-critical messages yielded so long that the next slot is theirs. */
   restIsFirst(nowMs: number): boolean {
     return this.areScarce(nowMs) && nowMs >= (this.#backSinceMs ?? nowMs) + restPatienceMs;
   }
 
   /**
-   * @param criticalLeaves whether something critical is under way: the slot is taken
-   * @param criticalWaits whether something critical could leave
+   * @param criticalLeaves true if a critical message is under way: the slot is taken
+   * @param criticalWaits returns true if a critical message could leave
    */
   restMayGo(nowMs: number, criticalLeaves: boolean, criticalWaits: () => boolean): boolean {
     if (!this.areScarce(nowMs)) {
@@ -63,7 +65,7 @@ export class Slots {
     return true;
   }
 
-  /** True if something critical that is new may leave now, or had better wait for the slot that is due soon. */
+  /** Returns true if a new critical message may leave now, rather than wait for the slot that is due soon. */
   criticalMayBegin(nowMs: number): boolean {
     return !this.areScarce(nowMs) || nowMs >= this.#criticalSlotMs;
   }
@@ -72,12 +74,12 @@ export class Slots {
     return this.#lastMs + Math.min(this.#paceMs, criticalPatienceMs);
   }
 
-  /** True if critical messages leave a slot to the rest that is under way. */
+  /** Returns true if critical messages leave a slot to a non-critical one under way. */
   criticalYields(nowMs: number): boolean {
     return nowMs < this.#yieldUntilMs;
   }
 
-  /** The times at which something of this may change. */
+  /** Yields the times at which one of these answers may change. */
   *changesAtMs(): Iterable<number> {
     yield this.#lastMs + this.#paceMs;
     yield this.#criticalSlotMs;

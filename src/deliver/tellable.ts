@@ -1,4 +1,4 @@
-/** Completes owed items with what they tell: an item may be owed long after its change was committed. */
+/** Adds the changes to pending items: an item may be pending long after its change was committed. */
 
 import type { Told } from "../alerts/pending/reported.ts";
 import type { Entry } from "../alerts/pending/waiting.ts";
@@ -7,11 +7,11 @@ import type { DeliverLog } from "./log.ts";
 
 export interface Tellable {
   readonly told: readonly Told[];
-  /** Those whose change history does not hold. */
+  /** Entries whose change is not in history. */
   readonly lost: readonly Entry[];
 }
 
-/** @returns null when history cannot be read now */
+/** @returns null if history cannot be read now */
 export async function tellable(
   entries: readonly Entry[],
   store: Pick<Store, "alertChanges">,

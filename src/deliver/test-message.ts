@@ -1,4 +1,4 @@
-/** A marked message that proves that a channel works. It is in nobody's outbox: sent once, by whoever asks for it. */
+/** A marked message that tests a channel. It is not in the outbox: sent once, by the caller. */
 import { type Message, untried } from "../domain/delivery.ts";
 import { messageId, messageIdBytes } from "./message-id.ts";
 

@@ -1,4 +1,4 @@
-/** Finds the critical changes that reached nobody: as long as one channel took it, somebody knows. */
+/** Finds the critical changes that reached no receiver: one accepting channel is enough. */
 import { dueSinceMs, type Entry } from "../alerts/pending/waiting.ts";
 import { drillGroup, type OwedItem } from "../domain/delivery.ts";
 import type { CriticalFigures } from "./critical-figures.ts";
@@ -8,11 +8,11 @@ export function isUrgent({ severity, groupKey }: Pick<OwedItem, "severity" | "gr
 }
 
 export class Urgent {
-  /** Changes that a channel took and that are still owed to another. */
+  /** Changes that one channel accepted and that are still pending for another. */
   readonly #reached = new Set<number>();
   #lost = 0;
 
-  /** @param items everything that was ever owed of the alerts in question */
+  /** @param items every delivery item of the alerts concerned */
   recall(items: readonly OwedItem[]): void {
     const open = new Set(
       items.filter(({ status }) => status === "owed" || status === "sealed").map(({ changeId }) => changeId),
@@ -21,7 +21,7 @@ export class Urgent {
       if (item.status === "delivered" && open.has(item.changeId)) this.#reached.add(item.changeId);
   }
 
-  /** These are delivered or dead, and recorded. @param open the others */
+  /** Notes entries that are delivered or dead, and recorded. @param open the others */
   settled(entries: readonly Entry[], open: Iterable<Entry>): void {
     const urgent = entries.filter(({ item }) => isUrgent(item));
     if (urgent.length === 0) return;
@@ -38,7 +38,7 @@ export class Urgent {
     const taken = new Set(this.#reached);
     for (const { item } of open) {
       if (!isUrgent(item)) continue;
-      // Taken, and not recorded yet.
+      // Accepted, and not recorded yet.
       if (item.status === "delivered") taken.add(item.changeId);
       const sinceMs = dueSinceMs(item);
       since.set(item.changeId, Math.min(since.get(item.changeId) ?? sinceMs, sinceMs));

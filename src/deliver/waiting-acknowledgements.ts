@@ -1,15 +1,15 @@
-/** Acknowledgements that wait until what they are about is handled, and those of them that are to be judged again. */
+/** Acknowledgements that wait until their notification is handled, and those of them that are to be judged again. */
 import type { Acknowledgement } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import { isHandled } from "./handled.ts";
 
-/** Rows judged in one go. */
+/** Maximum rows judged in one pass. */
 const judgedAtOnce = 500;
 
 export class WaitingAcknowledgements {
   readonly #waiting = new Map<string, Acknowledgement>();
   readonly #byAlert = new Map<number, Set<string>>();
-  /** Those to be judged. */
+  /** The keys to judge. */
   readonly #dirty = new Set<string>();
 
   get size(): number {
@@ -26,12 +26,12 @@ export class WaitingAcknowledgements {
     for (const id of alertsOf(row)) this.#byAlert.set(id, (this.#byAlert.get(id) ?? new Set()).add(row.key));
   }
 
-  /** Something about an alert is new: those that wait for it are judged again. */
+  /** An alert changed: the acknowledgements that wait for it are judged again. */
   touch(alertId: number): void {
     for (const key of this.#byAlert.get(alertId) ?? []) this.#dirty.add(key);
   }
 
-  /** It waits no longer. */
+  /** Removes one that no longer waits. */
   forget(key: string): void {
     const row = this.#waiting.get(key);
     this.#waiting.delete(key);
@@ -43,7 +43,7 @@ export class WaitingAcknowledgements {
     }
   }
 
-  /** Takes the keys of the next that are to be judged. */
+  /** Takes the next keys to judge. */
   takeToJudge(): readonly string[] {
     const keys = [...this.#dirty].slice(0, judgedAtOnce);
     for (const key of keys) this.#dirty.delete(key);
@@ -55,7 +55,7 @@ export class WaitingAcknowledgements {
     for (const key of keys) if (this.#waiting.has(key)) this.#dirty.add(key);
   }
 
-  /** Those of them that are handled, by what history holds. */
+  /** Returns those of them that are handled, by committed history. */
   async handled(
     keys: readonly string[],
     store: Pick<Store, "alerts" | "owed">,

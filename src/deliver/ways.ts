@@ -1,4 +1,4 @@
-/** The channels by which the messages of a queue may leave: one, or those of the people of a rota. */
+/** The channels that can send the messages of a queue: one, or those of the people of a rota. */
 import type { Channel } from "../channels/channel.ts";
 import { prefixOf } from "../channels/rota/channel.ts";
 import type { Message } from "../domain/delivery.ts";
@@ -6,7 +6,7 @@ import type { ChannelStatus } from "../domain/status.ts";
 import { type ChannelState, standInAfterMs } from "./channel-state.ts";
 import { dueAtMs, type OutgoingMessage } from "./outgoing-message.ts";
 
-/** A channel by which a message may leave, with the state that all have in common that leave by it. */
+/** A channel that can send a message, with the state shared by all of its queues. */
 export interface Way {
   readonly channel: Channel;
   readonly state: ChannelState;
@@ -16,7 +16,7 @@ export class Ways {
   readonly #channel: Channel;
   readonly #of: (message: Message | null) => readonly [Way, ...Way[]];
 
-  /** @param stateOf the state of a channel, by its name */
+  /** @param stateOf returns the state of a channel, by its name */
   constructor(channel: Channel, stateOf: (channel: string) => ChannelState) {
     this.#channel = channel;
     const wayBy = (one: Channel): Way => ({ channel: one, state: stateOf(one.name) });
@@ -31,14 +31,14 @@ export class Ways {
       };
   }
 
-  /** All ways of a message, or of one that is still to be finalized: who is on duty comes first. */
+  /** Returns all ways of a message, or of one that is not finalized yet: the person on duty first. */
   of(message: Message | null): readonly [Way, ...Way[]] {
     return this.#of(message);
   }
 
   /**
-   * The way by which a message leaves next; null: one that is sealed now. The first by which messages arrive: one by which they do
-   * not is tried again now and then. Where none is left, the one that may be tried soonest.
+   * Returns the way by which a message leaves next; null: one finalized now. It is the first working one; a failing one
+   * is tried again from time to time. If none works, it is the one that may be tried soonest.
    */
   next(parcel: OutgoingMessage | null, nowMs: number): Way {
     const all = this.of(parcel?.message ?? null);
@@ -49,7 +49,7 @@ export class Ways {
     const arrives = (way: Way) =>
       way.state.passedOverAtMs(way === first ? standInAfterMs : 0) > nowMs ||
       Math.max(dueMs(way), way.state.triedAgainAtMs) <= nowMs;
-    // By whom an earlier run was sending it, it may have arrived: that channel finds it by its id.
+    // A message that an earlier run was sending may have arrived: that channel finds it by its id.
     const asked = all.find(({ channel }) => parcel?.message.receipt === prefixOf(channel.name));
     if (parcel?.resumed && asked !== undefined && !parcel.tries.has(asked.state) && arrives(asked))
       return asked;
@@ -60,7 +60,7 @@ export class Ways {
     );
   }
 
-  /** The health of the channel by which something leaves now, and for whom it stands in. */
+  /** Returns the health of the channel currently used, and the person that it stands in for. */
   health(nowMs: number): Pick<ChannelStatus, "working" | "retrying" | "detail"> {
     const [first] = this.of(null);
     const { state, channel } = this.next(null, nowMs);
@@ -80,7 +80,7 @@ export class Ways {
     };
   }
 
-  /** The states of the channels by which something may leave now. */
+  /** Returns the states of the channels currently used. */
   inUse(parcels: ReadonlySet<OutgoingMessage>): ReadonlySet<ChannelState> {
     const messages = [null, ...(this.#channel.people === undefined ? [] : parcels)].map(
       (parcel) => parcel?.message ?? null,

@@ -6,7 +6,7 @@ import type { Acknowledgement, OwedItem } from "../domain/delivery.ts";
 import type { Event } from "../domain/event.ts";
 
 export interface LeftParts {
-  /** Everything that was ever owed, by alert. */
+  /** Every delivery item, by alert. */
   readonly owed: ReadonlyMap<number, readonly Pick<OwedItem, "status" | "receiver">[]>;
   /** The reason why an alert's notification is held now. */
   readonly held: ReadonlyMap<number, string>;

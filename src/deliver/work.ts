@@ -1,4 +1,4 @@
-/** Work under way: who waits until there is none, and where its faults go. */
+/** Work under way: waits for its end, and logs its errors. */
 import type { Clock } from "../domain/clock.ts";
 import type { DeliverLog } from "./log.ts";
 
@@ -8,7 +8,7 @@ export class Work {
   #underWay = 0;
   #waiting: (() => void)[] = [];
 
-  /** @param fault what the log says when a piece of work rejects, which is a bug */
+  /** @param fault log text for a piece of work that rejects, which is a bug */
   constructor(log: DeliverLog, fault: string) {
     this.#log = log;
     this.#fault = fault;

@@ -1,6 +1,6 @@
 /** Access to the local listener: sessions of the page, and tokens of programs. */
 
-/** `read`: everything that can be asked for. `act`: also what changes something. */
+/** `read`: all queries. `act`: also changes. */
 export type Rights = "read" | "act";
 
 /** The form of a token's name, and its rule in words. */

@@ -83,7 +83,7 @@ export interface LeverageTier {
   readonly limitOrderRiskFactorBps: number;
 }
 
-/** Market configuration: what margin arithmetic needs, and what changes in it are worth telling. */
+/** Market configuration: the margin parameters, and settings whose changes are reported. */
 export interface MarketConfig {
   readonly symbol: string;
   readonly assetId: number;

@@ -79,7 +79,7 @@ export interface Alert {
   readonly acknowledgedAtMs: number | null;
   /** The level at which it was acknowledged, which is what that covers. Absent while nobody has. */
   readonly acknowledgedSeverity?: Severity;
-  /** Set for a rule in shadow mode: recorded, never told to anybody. Absent: false. */
+  /** Set for a rule in shadow mode: recorded, nobody is notified. Absent: false. */
   readonly shadow?: boolean;
   /** A fire drill: nothing happened. Absent: false. */
   readonly drill?: true;
@@ -99,8 +99,7 @@ export function worseOf(a: Severity, b: Severity): Severity {
 }
 
 /**
- * True if an alert belongs to a level: for the worst that it reached, or for the one at which it fires. Asked of those that
- * fire alone, for how they are now.
+ * Returns true if an alert belongs to a level: the worst that it reached, or the one at which it fires (`firingAlone`).
  */
 export function isOfSeverity(alert: Alert, severity: Severity, firingAlone: boolean): boolean {
   if (alert.state === "firing" && alert.severity === severity) return true;
@@ -108,8 +107,8 @@ export function isOfSeverity(alert: Alert, severity: Severity, firingAlone: bool
 }
 
 /**
- * `worsened`: its value got markedly worse within its level. `changed`: it is markedly another one, in no direction that is
- * known to be worse. `escalated`: nobody acknowledged it, and others are told.
+ * `worsened`: its value became clearly worse within its level. `changed`: it is clearly different, in no direction
+ * known to be worse. `escalated`: nobody acknowledged it, and others are notified.
  */
 export const alertChangeKinds = [
   "fired",
@@ -124,7 +123,7 @@ export const alertChangeKinds = [
 ] as const;
 export type AlertChangeKind = (typeof alertChangeKinds)[number];
 
-/** A firing alert as it stands, with its text by the newest figures. */
+/** A firing alert in its current state, with its text by the newest figures. */
 export interface PresentAlert {
   readonly severity: Severity;
   readonly summary: string;
@@ -151,7 +150,7 @@ export function adviceIn({ advice = [] }: Pick<AlertChange, "advice">): readonly
   return lines.map((one) => (typeof one === "string" ? { account: one, line: one } : one));
 }
 
-/** One step in an alert's life, as it was then: what messages are made of. Append only. */
+/** One change of an alert, as of its time: the content of messages. Append only. */
 export interface AlertChange {
   readonly id: number;
   readonly alertId: number;
@@ -183,7 +182,10 @@ export interface AlertChange {
   readonly past?: true;
 }
 
-/** One level's clock: how long it has been known to hold, or known to be gone. Blind time counts for neither. */
+/**
+ * One level's clock: the time for which it is known to hold, or known not to hold. Time without data counts for
+ * neither.
+ */
 export interface LevelState {
   readonly severity: Severity;
   readonly active: boolean;

@@ -1,4 +1,4 @@
-/** Alerts that no rule of the user's raises: perpwatch tells them of itself. Their names are no names of rules. */
+/** Alerts that no user rule raises: perpwatch reports them about itself. User rules cannot have their names. */
 export const builtInRules = [
   "Blind",
   "ExchangeUnreachable",
@@ -37,7 +37,7 @@ export function isBuiltIn(name: string): name is BuiltInRule {
   return (builtInRules as readonly string[]).includes(name);
 }
 
-/** Data are missing of some wallets, markets or the exchange. */
+/** Data is missing for some wallets, markets or the exchange. */
 export const blindRule = "Blind" satisfies BuiltInRule;
 /** No read of the exchange succeeds, and more than three wallets are without data. */
 export const unreachableRule = "ExchangeUnreachable" satisfies BuiltInRule;

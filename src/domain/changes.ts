@@ -1,6 +1,6 @@
 /**
- * Everything that one step decided, written in one transaction or not at all. All writers of the store speak it: the
- * tick (what was seen and what is owed because of it), the outbox (messages), the acknowledger.
+ * Everything that one step decided, written in one transaction or not at all. All writers of the store use it: the
+ * watch (observed data and the resulting pending deliveries), the outbox (messages), the acknowledger.
  */
 import type { Alert, AlertChange, RuleState } from "./alert.ts";
 import type { Acknowledgement, Message, OwedItem } from "./delivery.ts";

@@ -1,11 +1,11 @@
 /**
- * Time and chance, handed in. No other file of the pure rooms may reach for them.
+ * Time and randomness, injected. No other file of the pure folders may access them.
  *
- * Wall time (`nowMs`) is what is stored and shown; it can jump. Monotonic time (`elapsedMs`) is for time-outs,
- * intervals and staleness of links; it cannot.
+ * Wall time (`nowMs`) is stored and shown; it can jump. Monotonic time (`elapsedMs`) is for time-outs, intervals and
+ * staleness of links; it cannot.
  */
 
-/** A source of time. The real one stands at the edge; tests and simulations hand in one that they move. */
+/** A source of time: the system's in production, a controlled one in tests and simulations. */
 export interface Clock {
   /** Wall time in ms since the epoch, corrected by the offset measured against the exchange where one is known. */
   nowMs(): number;

@@ -5,8 +5,8 @@
  */
 
 /**
- * Time that passes by so much at once, and deadlines that come up this late, ms: the process stood still, and nobody watched. As
- * after a restart, no time is counted.
+ * Jump of time, and delay of due deadlines, from which the process counts as suspended, ms. As after a restart, that
+ * time is not counted.
  */
 export const stoodStillMs = 2_000;
 
@@ -22,9 +22,9 @@ export interface Due {
    * one after a reload.
    */
   order?: number | undefined;
-  /** Called when the moment has come. */
+  /** Called when the deadline is due. */
   onDue(nowMs: number): void;
-  /** Called when it left the heap without that. */
+  /** Called when it left the heap without being due. */
   onLeft?(): void;
 }
 
@@ -32,7 +32,7 @@ export class Deadlines {
   readonly #heap: Due[] = [];
   #owners: number;
 
-  /** @param before those before a reload, of which owners go on */
+  /** @param before the deadlines from before a reload, whose owners continue */
   constructor(before?: Deadlines) {
     this.#owners = before ? before.#owners : 0;
   }

@@ -1,8 +1,8 @@
 /**
- * From an alert change to a message that arrived: three rows, each step committed.
+ * The rows from an alert change to a delivered message, each step committed.
  *
- *   owed ──sealed into a message──► sealed ──accepted──► delivered
- *                                      └──refused for good, or patience over──► dead
+ *   pending (`owed`) ──finalized into a message──► finalized (`sealed`) ──accepted──► delivered
+ *                                                        └──refused for good, or time over──► dead
  */
 import type { AlertChange, Severity } from "./alert.ts";
 import type { ChartSeries } from "./chart.ts";
@@ -21,13 +21,16 @@ export interface OwedItem {
   readonly owedAtMs: number;
   /** Items of one receiver with the same key that wait together leave in one message; null: alone. */
   readonly groupKey: string | null;
-  /** Its group may take more in until then, ms; what leaves of the group before takes it along. Left out: at once. */
+  /**
+   * Time until which its group may take more items, ms; an earlier message of the group takes it along. Left out: at
+   * once.
+   */
   readonly releaseAtMs?: number;
-  /** It adds to what its incident's messages told, and calls nobody by itself. Left out: it notifies. */
+  /** It adds to its incident's messages, and notifies nobody by itself. Left out: it notifies. */
   readonly quiet?: true;
-  /** The distance to liquidation that it tells of, a fraction. Left out: it tells of none, or belongs to no incident. */
+  /** The distance to liquidation in its text, a fraction. Left out: none, or it belongs to no incident. */
   readonly distance?: number;
-  /** The group key of the incident that it is part of, for a receiver that is told each alert by itself. Left out: none. */
+  /** The group key of its incident, for a receiver that gets each alert separately. Left out: none. */
   readonly incident?: string;
   /** A message of its incident that had it was refused for good: it is in one further message. Left out: none was. */
   readonly again?: true;
@@ -42,7 +45,7 @@ export interface OnCallOfItem {
   readonly account: string;
   /** The number of its first alert. */
   readonly first: number;
-  /** Other alerts of it fire. */
+  /** True if other alerts of it fire. */
   readonly more: boolean;
 }
 
@@ -56,7 +59,7 @@ export const maxInFull = 10;
 /** Max changes that one message names where its channel sets no lower limit; those that are not in full have a line each. */
 export const maxNamed = 500;
 
-/** The most that a message of a channel can hold. */
+/** The capacity of a channel's messages. */
 export interface Capacity {
   /**
    * Its receiver keeps each alert apart: nothing is folded, as no person reads it. Left out: more messages than a person reads
@@ -65,9 +68,9 @@ export interface Capacity {
   readonly tellsEach?: boolean;
   /** Max alerts that one message can name. Left out: `maxNamed`. */
   readonly maxNamed?: number;
-  /** It is told each alert by itself, and no incidents. Left out: it is told incidents. */
+  /** It gets each alert separately, and no incidents. Left out: it gets incidents. */
   readonly apart?: true;
-  /** It edits the first message of an incident in place of sending what is quiet. Left out: it sends that. */
+  /** It edits the first message of an incident instead of sending quiet changes. Left out: it sends them. */
   readonly edits?: true;
   /**
    * It keeps one incident for each account: a message of an incident is about one, and is not folded; a service that is told each
@@ -95,7 +98,7 @@ export type SendFailure =
   | "timeout"
   | "server-error";
 
-/** A message is sealed before its first attempt; retries send the same content under the same id. */
+/** A message is finalized before its first attempt; retries send the same content under the same id. */
 export interface Message {
   /** At most 22 base58 characters: Discord nonce, Message-ID, Idempotency-Key, footer. */
   readonly id: string;
@@ -136,7 +139,7 @@ export function untried(
 export interface MessageContent {
   readonly kind: "alert" | "digest" | "test";
   readonly severity: Severity;
-  /** True when all that it tells is good news. */
+  /** True if all changes in it are good news. */
   readonly resolved: boolean;
   readonly title: string;
   readonly items: readonly MessageItem[];
@@ -178,7 +181,9 @@ export interface MessageContent {
   readonly chart?: ChartSeries & { readonly alertId: number };
   /** The incident that all of it belongs to. Left out: none. */
   readonly incident?: IncidentOfMessage;
-  /** It adds to what its incident's messages told, and calls nobody: edited into the first of them, or sent without a sound. */
+  /**
+   * It adds to its incident's messages, and notifies nobody: edited into the first of them, or sent without a sound.
+   */
   readonly quiet?: true;
   /** For a rota: the person who was on duty when it was sealed, whose channel sends it. Left out: the receiver is no rota. */
   readonly onDuty?: string;
@@ -202,7 +207,7 @@ export function firstOfIncident(groupKey: string | null): number | null {
 
 export interface MessageItem {
   readonly change: AlertChange;
-  /** As of OwedItem. */
+  /** See OwedItem. */
   readonly distance?: number;
   /** The incident of its account, for receivers that keep one for each. `more`: other alerts of it fire. */
   readonly onCall?: { readonly id: string; readonly more: boolean };

@@ -22,7 +22,7 @@ export function limitsOf(written: WrittenLimits): Limits {
   );
 }
 
-/** A limit of one's own takes the place of all that others have under its name. */
+/** Returns the limits of a wallet: its own replace all common ones of the same name. */
 export function mergedLimits(all: Limits, own: Limits): Limits {
   // Most have nothing of their own, and share the same object.
   if (Object.keys(own).length === 0) return all;

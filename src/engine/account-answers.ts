@@ -1,4 +1,4 @@
-/** An answer about the accounts of a wallet: it becomes state, figures, history and judgements. */
+/** Takes an answer about the accounts of a wallet into state, figures, history and judgements. */
 import type { AlertBook } from "../alerts/alert-book.ts";
 import type { LiveAlert } from "../alerts/live-alert.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
@@ -98,7 +98,7 @@ export class AccountAnswers {
     if (whole) this.#parts.restoring.endUnclaimed(seen.wallet, seen.pdaIndex, builder);
   }
 
-  /** Keeps the texts of alerts about accounts that an answer shows with less than before, as of before it. */
+  /** Keeps the earlier texts of alerts about accounts whose holdings are smaller in this answer. */
   #keepBeforeLoss({
     wallet,
     pdaIndex,
@@ -119,7 +119,7 @@ export class AccountAnswers {
     }
   }
 
-  /** Notes who holds which market, where that changed. */
+  /** Notes the holders of each market, if they changed. */
   #noteHolders(
     { wallet, pdaIndex }: Observation & { readonly kind: "accounts" },
     told: readonly AccountEntry[],
@@ -134,18 +134,18 @@ export class AccountAnswers {
   }
 }
 
-/** The alerts about a subject, added to others; null: none. */
+/** Adds the alerts about a subject to a list; null: none. */
 function alertsOf(node: SubjectNode, others: LiveAlert[] | null): LiveAlert[] | null {
   let all = others;
   for (const { alert } of rulesOf(node).instances) if (alert !== null) all = [...(all ?? []), alert];
   return all;
 }
 
-/** True if a position of an account is smaller in this state of it, or is not there. */
+/** Returns true if a position of an account is smaller in this state, or missing. */
 function holdsLess({ positions }: AccountEntry, now: SubaccountState): boolean {
   let index = 0;
   for (const { state } of positions.values()) {
-    // Mostly they stand in the same order.
+    // Usually in the same order.
     const likely = now.positions[index++];
     const same =
       likely?.symbol === state.symbol ? likely : now.positions.find(({ symbol }) => symbol === state.symbol);

@@ -1,4 +1,4 @@
-/** Ends the alerts of conditions by what is known of the account: it recovered, was closed, flipped, or was taken by the exchange. */
+/** Ends the alerts of conditions by the state of the account: recovered, closed, flipped, or taken by the exchange. */
 import type { AlertBook } from "../alerts/alert-book.ts";
 import type { Endings } from "../alerts/endings/endings.ts";
 import type { LiveAlert } from "../alerts/live-alert.ts";
@@ -35,27 +35,29 @@ export class ConditionEnds {
     if (subject.scope !== "trader") return false;
     const account = this.#parts.world.accounts.get(subject);
     if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
-    // It held after that, with no position left, by orders or a debt: what was liquidated since came and went unseen.
+    // It held after that without a position, because of orders or a debt: anything liquidated since opened and closed
+    // between readings.
     if (account.shrunkAtMs === heldEmptyMs) return false;
     return this.#parts.endings.liquidations.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
   }
 
-  /** See `Instance.heldSlot`: the slot for a condition of this subject that holds now. */
+  /** Returns the slot for a currently holding condition of this subject (`Instance.heldSlot`). */
   heldSlotOf({ subject }: SubjectNode): number {
     if (subject.scope !== "trader" && subject.scope !== "position") return 0;
     const account = this.#parts.world.accounts.get(subject);
-    // Its sizes are the same since then, so no liquidation lies between. One in the very slot of the first state that
+    // Its sizes are unchanged since then, so there was no liquidation in between. One in the slot of the first state
+    // that shows these sizes may be later than that state, until a state of a later slot shows them too.
     // shows them may be from after it, until a state of a later slot shows them, too.
     return account === undefined ? 0 : Math.min(account.slot, account.sizesSlot + 1);
   }
 
-  /** See `Instance.heldEmptyMs`, likewise. */
+  /** Returns the value for `Instance.heldEmptyMs`, likewise. */
   heldEmptyMsOf({ subject }: SubjectNode): number | null {
     const account = subject.scope === "trader" ? this.#parts.world.accounts.get(subject) : undefined;
     return account === undefined || account.positions.size > 0 ? null : account.shrunkAtMs;
   }
 
-  /** Ends the alert of a position that is not the one of this name which stands now. */
+  /** Ends the alert of a position that another position of the same market has replaced. */
   replaced({ node }: Instance, live: LiveAlert, incarnation: string, into: ChangesBuilder): void {
     const { subject } = node;
     if (subject.scope !== "position") this.#parts.alerts.end(into, live, "closed", null);
@@ -80,7 +82,7 @@ export class ConditionEnds {
     }
   }
 
-  /** Ends an alert whose condition is gone. */
+  /** Ends an alert whose condition no longer holds. */
   recovered(
     instance: Instance,
     live: LiveAlert,
@@ -119,7 +121,7 @@ export class ConditionEnds {
     });
   }
 
-  /** Takes back an alert whose recovery was not told yet, for a condition that fires anew; null: there is none. */
+  /** Takes back an alert whose recovery was not reported yet, for a condition that fires again; null: none. */
   takeBack(instance: Instance, into: ChangesBuilder): LiveAlert | null {
     const { rule, node } = instance;
     const { subject } = node;
@@ -132,8 +134,8 @@ export class ConditionEnds {
 }
 
 /**
- * True if a condition held by a state after the one that first showed the present sizes of its account's positions: no
- * liquidation ended it. @param heldSlot of the state by which it held last
+ * Returns true if a condition held by a state later than the first one with the present sizes of its account's
+ * positions: no liquidation ended it. @param heldSlot slot of the last state by which it held
  */
 function heldSinceResized({ sizesSlot }: AccountEntry, heldSlot: number): boolean {
   return sizesSlot > 0 && heldSlot > sizesSlot;

@@ -35,14 +35,14 @@ export class DaemonFacts {
     conditions.judgeNode(node, null, builder);
   }
 
-  /** A channel broke, or works again. */
+  /** Called when a channel failed, or works again. */
   channelTurned(builder: ChangesBuilder): void {
     const { node, channels, conditions } = this.#parts;
     node.facts.values.brokenChannels = channels.broken;
     conditions.judgeNode(node, null, builder);
   }
 
-  /** A rule that is due before the next figures is judged by the no-data alerts that fire now. */
+  /** Updates the no-data facts: a rule that is due before the next figures is judged by the alerts that fire now. */
   noteNoData(): void {
     this.#parts.node.facts.values.noDataAlerts = this.#parts.noData.alerts;
   }

@@ -1,4 +1,6 @@
-/** An answer with events of a wallet or of the exchange: each new one goes to windows, endings and event rules. */
+/**
+ * Takes an answer with events of a wallet or of the exchange: each new one goes to windows, endings and event rules.
+ */
 import type { Endings } from "../alerts/endings/endings.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
@@ -43,7 +45,7 @@ export class EventAnswers {
 
   take(seen: Observation & { readonly kind: "events" }, builder: ChangesBuilder): void {
     const entry = seen.wallet === null ? undefined : this.#parts.world.wallets.get(seen.wallet);
-    // A liquidation that an inbox page brings along goes first, so that its notification is matched with it.
+    // A liquidation from an inbox page goes first, so that its notification is matched with it.
     const events = [...seen.events].sort(
       (a, b) => Number(b.kind === "liquidation") - Number(a.kind === "liquidation"),
     );
@@ -105,7 +107,7 @@ export class EventAnswers {
       this.#parts.aggregates.changed(entry, "collateral", builder);
     else if (seen.source === "fills" || seen.source === "funding")
       this.#parts.aggregates.changed(entry, seen.source, builder);
-    // A source that answers again without anything new can be judged again, too.
+    // A source that answers again without new data can be judged again too.
     const source = profitMoved || seen.events.length > 0 ? null : seen.source;
     for (const account of this.#parts.world.accounts.ofWallet(entry.wallet.name))
       this.#parts.figures.judgeAccount(account, source, builder);
@@ -123,7 +125,7 @@ export class EventAnswers {
     openFacts(node, node.facts.seenMs.traderState ?? builder.atMs);
   }
 
-  /** One new event: windows first, so that a rule which counts it sees it. */
+  /** Takes one new event: windows first, so that a rule which counts it includes it. */
   happened(event: Event, builder: ChangesBuilder): void {
     this.#parts.warmUp.happened(event, builder);
     this.#parts.endings.happened(builder, event);

@@ -1,4 +1,4 @@
-/** Holds what we compute against what the exchange says of the same: its view of an account's risk, and its values of accounts. */
+/** Compares computed values with the exchange's own: its view of an account's risk, and its values of accounts. */
 import type { NoData } from "../alerts/own/no-data.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Observation } from "../domain/observation.ts";
@@ -17,7 +17,7 @@ export interface ExchangeChecksParts {
   readonly aggregates: Aggregates;
   readonly today: Today;
   readonly warn: (text: string) => void;
-  /** Some rule reads or tells how far our equity is from the exchange's. */
+  /** True if a rule or text uses the difference between our equity and the exchange's. */
   readonly checksEquity: boolean;
   readonly before: ExchangeChecks | undefined;
 }
@@ -25,9 +25,9 @@ export interface ExchangeChecksParts {
 export class ExchangeChecks {
   readonly #parts: Omit<ExchangeChecksParts, "before">;
   readonly #equity: EquityCheck;
-  /** Accounts whose difference was reported, until it is gone. */
+  /** Accounts whose difference was reported, until it disappears. */
   readonly #reported: Set<string>;
-  /** Views that differed from ours, in all. */
+  /** Total number of views that differed from ours. */
   viewMismatches: number;
 
   constructor({ before, ...parts }: ExchangeChecksParts) {

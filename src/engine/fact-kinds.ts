@@ -1,4 +1,4 @@
-/** All kinds of facts that the engine keeps, and those of a database that fit them. */
+/** All kinds of facts that the engine stores, and the filter for those of a database. */
 import type { FactChange } from "../domain/changes.ts";
 import { FactError } from "../domain/facts.ts";
 import { openedFact } from "../state/accounts/openings.ts";
@@ -13,7 +13,7 @@ export const factKinds = [
   ...[openedFact, incarnationFact, capabilitiesFact],
 ] as const;
 
-/** @returns the facts that their owners can read, those of no kind among them, and for people why others are not used */
+/** @returns the facts that match their kind or have none, and the reasons why others are not used, for people */
 export function readableFacts(all: readonly FactChange[]): {
   readonly facts: readonly FactChange[];
   readonly unread: readonly string[];

@@ -1,9 +1,9 @@
 /**
- * Figures told as such: what rules see is given by name instead of being computed from answers. This is how made-up
- * worlds (rule tests) and the kept past (samples, roll-ups) come into the tick. Facts, ages, windows, judgements and what
- * follows from them are as with answers; only nothing is worked out: what is not given is not known.
+ * Injected facts: the values that rules see are given by name instead of being computed from answers. Rule tests use
+ * them for simulated worlds, and backtests for stored samples and roll-ups. Facts, ages, windows, judgements and their
+ * results are as with answers, but nothing is derived: a missing fact is unknown.
  *
- * All that one observation gives is taken first and judged then, so that no rule sees half of it.
+ * All facts of an observation are taken before rules are judged, so that no rule sees a part of it.
  */
 
 import type { NoData } from "../alerts/own/no-data.ts";
@@ -29,15 +29,15 @@ export interface GivenParts {
   readonly noDataWatches: NoDataWatches;
   readonly gaps: ProfitGaps;
   readonly restoring: Restoring;
-  /** Gives subjects that appeared the events of before. */
+  /** Gives new subjects their earlier events. */
   readonly welcomed: (builder: ChangesBuilder) => void;
-  /** Updates what several wallets have in common after these changed. */
+  /** Updates the aggregates after these wallets changed. */
   readonly changed: (wallets: ReadonlySet<string>, builder: ChangesBuilder) => void;
 }
 
-/** Whole accounts come and go with these, whichever of their figures are given. */
+/** Whole accounts appear and disappear with these, whichever of their facts are given. */
 const accountScopes: ReadonlySet<Scope> = new Set(["trader", "position"]);
-/** The figures that one observation gave of one subject. */
+/** The facts that one observation gave for one subject. */
 interface Taken {
   readonly node: SubjectNode;
   readonly values: Readonly<Record<string, Figure>>;
@@ -46,11 +46,11 @@ interface Taken {
 
 export class InjectedFacts {
   readonly #parts: GivenParts;
-  /** Sources of a wallet's own figures, `wallet\nsource`: those of its accounts make them no fresher. */
+  /** Sources of a wallet's own facts, `wallet\nsource`: those of its accounts do not refresh them. */
   readonly #own = new Set<string>();
   #any = false;
 
-  /** Returns true if figures were ever given: this is no watch over answers. */
+  /** Returns true if facts were ever injected, so that this is no watch over answers. */
   get any(): boolean {
     return this.#any;
   }
@@ -68,7 +68,7 @@ export class InjectedFacts {
       const node = subject && this.#node(one, subject, fresh, builder.atMs);
       if (node) taken.push(this.#facts(node, one, builder.atMs));
     }
-    // Those of an account that are not listed go after those that are have come.
+    // Subjects that an account does not list are removed after the listed ones have appeared.
     for (const { owner, positions } of injected) if (positions) this.#leaveOnly(owner, positions, builder);
     this.#parts.welcomed(builder);
     const accounts = this.#accountsOf(taken);
@@ -89,7 +89,7 @@ export class InjectedFacts {
     }
   }
 
-  /** The subject's node; made where it is not known. None: nobody watches such a wallet, or it is gone. */
+  /** Returns the subject's node, creating it if needed. None: its wallet is not watched, or it no longer exists. */
   #node(
     injected: GivenFigures,
     subject: Subject,
@@ -164,7 +164,7 @@ export class InjectedFacts {
     return accounts;
   }
 
-  /** Whoever waited for a source has heard of it. */
+  /** Marks the sources of the facts as read. */
   #sources(taken: readonly Taken[], builder: ChangesBuilder): void {
     const { world, noData, noDataWatches } = this.#parts;
     const { atMs } = builder;
@@ -190,7 +190,7 @@ export class InjectedFacts {
     }
   }
 
-  /** Numbers enter windows and history, those of an account together. */
+  /** Writes numbers to windows and history, those of an account together. */
   #windows(taken: readonly Taken[], builder: ChangesBuilder): void {
     const { atMs } = builder;
     const ticks = new Map<string, { series: string[]; values: number[] }>();
@@ -218,7 +218,7 @@ export class InjectedFacts {
     }
     for (const account of this.#accountsOf(taken)) {
       const tick = tickOf(account.name);
-      // A position that was not told of now is still there: its place in the row says so.
+      // A position not given now still exists: its place in the row shows that.
       for (const symbol of account.positions.keys()) {
         if (tick.series.some((name) => name.startsWith(`position[${symbol}].`))) continue;
         tick.series.push(`position[${symbol}].size`);
@@ -232,7 +232,7 @@ export class InjectedFacts {
     }
   }
 
-  /** Everything that reads what was given: the subjects themselves and those that see them. */
+  /** Judges everything that reads the injected facts: the subjects themselves and those that depend on them. */
   #judge(taken: readonly Taken[], builder: ChangesBuilder): void {
     const { world, conditions } = this.#parts;
     const touched = new Map<SubjectNode, Set<Source> | null>();
@@ -262,7 +262,7 @@ export class InjectedFacts {
   }
 }
 
-/** As after an answer: from the inside out. */
+/** In the order used after an answer: from the inside out. */
 const judged: readonly Scope[] = [
   "position",
   "trader",
@@ -284,7 +284,7 @@ function fieldsOf(scope: Scope): ReadonlyMap<string, Field> {
   return fields;
 }
 
-/** Under which owner a subject's numbers stand in history; null: nowhere. */
+/** Returns the owner under which a subject's numbers are stored in history; null: not stored. */
 function storedUnder(subject: Subject): string | null {
   switch (subject.scope) {
     case "position":

@@ -1,4 +1,4 @@
-/** Hands an observation to the part that takes it. */
+/** Passes an observation to the part that handles it. */
 import { severityRank } from "../domain/alert.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Observation } from "../domain/observation.ts";
@@ -80,9 +80,9 @@ export class Intake {
       case "acknowledged": {
         const { alert, by, comment, shown } = observation;
         const live = this.#parts.alerts.live.get(alert.id);
-        // It ended between the asking and now: its row says so and stays as it is.
+        // It ended between the request and now: its row states that and stays unchanged.
         if (!live && !alert.event) return;
-        // It rose between the asking and now: nobody saw that.
+        // It rose between the request and now: the person did not see that level.
         if (shown && live && severityRank[live.alert.severity] > severityRank[shown.severity]) return;
         this.#parts.alerts.acknowledge(builder, live?.alert ?? alert, by, comment, shown);
         return;

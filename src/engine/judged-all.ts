@@ -3,7 +3,7 @@ import { applies } from "../evaluate/selection.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { World } from "../state/world.ts";
 
-/** Returns true if all that a condition can be about was seen since the start, and judged by it. */
+/** Returns true if all possible subjects of a condition were seen since the start, and judged by it. */
 export function judgedAll(
   { ruleSet, world }: { readonly ruleSet: RuleSet; readonly world: World },
   name: string,

@@ -1,4 +1,4 @@
-/** All kinds of values that the engine keeps, and those of a database that fit them. */
+/** All kinds of values that the engine stores, and the filter for those of a database. */
 
 import { keptEnding } from "../alerts/endings/kept-ending.ts";
 import { keptIncidents } from "../alerts/incidents/incidents.ts";
@@ -20,7 +20,7 @@ import { keptProfit } from "../state/profit/kept-profit.ts";
 import { keptKey } from "../state/wallets/wallets.ts";
 import { keptPair } from "./aggregates/pairs.ts";
 
-/** A kind, whatever its values and keys are. */
+/** A kind with any values and keys. */
 interface AnyKind extends Pick<KeptKind<unknown>, "keyOf" | "read"> {
   name(key: never): string;
 }

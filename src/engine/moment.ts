@@ -1,4 +1,4 @@
-/** The observation that is being taken: its time, its changes builder, and what the log is to say of it. */
+/** The current observation: its time, its changes builder, and its log notes. */
 import { ChangesBuilder } from "../domain/changes-builder.ts";
 
 export interface Note {
@@ -7,14 +7,14 @@ export interface Note {
 }
 
 export class Moment {
-  /** The time of the last observation, which never goes back, ms. */
+  /** The time of the last observation, ms; it never decreases. */
   nowMs: number;
-  /** As `nowMs`, also of the watch before a reload, ms. */
+  /** Like `nowMs`, including the watch before a reload, ms. */
   observedMs: number;
-  /** The wallet of which accounts are about to be taken: what is due before that is not judged by its old ones. */
+  /** The wallet whose accounts are about to be taken: deadlines before that are not judged by its old accounts. */
   answering: string | null = null;
   #builder: ChangesBuilder;
-  /** Decisions made outside of an observation; they wait here for the next one. */
+  /** Changes made outside of an observation; they are returned with the next one. */
   readonly #between: ChangesBuilder;
   #notes: Note[] = [];
   /** Notes for the first observation. */
@@ -32,7 +32,7 @@ export class Moment {
     return this.#builder;
   }
 
-  /** Begins an observation. Decisions of the construction and the restore leave with the first one. */
+  /** Begins an observation. Changes of the construction and the restore are returned with the first one. */
   begin(atMs: number): ChangesBuilder {
     this.nowMs = atMs;
     this.observedMs = atMs;
@@ -42,7 +42,7 @@ export class Moment {
     return this.#builder;
   }
 
-  /** @returns what the log is to say of the observation */
+  /** @returns the log notes of the observation */
   end(): readonly Note[] {
     this.#builder = this.#between;
     return this.#notes;

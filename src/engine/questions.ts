@@ -1,4 +1,4 @@
-/** Questions about what is known now. Asking changes nothing. */
+/** Queries of the current state. They change nothing. */
 import { firingAlert } from "../alerts/firing-alert.ts";
 import type { PresentAlert } from "../domain/alert.ts";
 import type { ExplainAnswer } from "../domain/explanation.ts";
@@ -7,7 +7,7 @@ import { explain } from "../evaluate/explain.ts";
 import type { Parts } from "./assembly/parts.ts";
 import { watchStatus } from "./status.ts";
 
-/** A rule's judgement of a subject at a time. */
+/** Returns a rule's judgement of a subject at a time. */
 export function explained(
   { settings, world, alerts, aggregates }: Parts,
   rule: string,
@@ -26,7 +26,7 @@ export function explained(
   );
 }
 
-/** A firing alert as it stands at a time; null where none of this id fires. */
+/** Returns the state of a firing alert at a time; null if no alert with this id fires. */
 export function presentAlert(parts: Parts, alertId: number, atMs: number): PresentAlert | null {
   const live = parts.alerts.live.get(alertId);
   if (live === undefined) return null;
@@ -41,7 +41,7 @@ export function presentAlert(parts: Parts, alertId: number, atMs: number): Prese
   };
 }
 
-/** True for a position that the exchange closed, as it said, after the last state that shows it. */
+/** Returns true for a position that the exchange stated as closed after the last state that shows it. */
 function isTaken({ world, endings }: Parts, name: string): boolean {
   const node = world.nodes.get(name);
   if (node?.subject.scope !== "position") return false;
@@ -72,7 +72,7 @@ export function statusAt(
   });
 }
 
-/** Margin ratio of a wallet's worst account; null while unknown. */
+/** Returns the margin ratio of a wallet's worst account; null while unknown. */
 export function worstMarginRatio({ world }: Parts, wallet: string): number | null {
   let worst: number | null = null;
   for (const account of world.accounts.ofWallet(wallet)) {

@@ -4,26 +4,26 @@ import type { Event } from "../domain/event.ts";
 import type { Facts } from "../domain/facts.ts";
 import type { DamagedValue, KeptValues } from "../domain/kept.ts";
 
-/** The state that history knew at the start. */
+/** The stored state at the start. */
 export interface Remembered {
   readonly ids: AlertIds;
   readonly ruleStates: readonly RuleState[];
-  /** Alerts that fire, and the newest event alerts, oldest first: what ends in one moment ends in this order. */
+  /** Firing alerts, and the newest event alerts, oldest first: alerts that end at the same time end in this order. */
   readonly alerts: readonly Alert[];
-  /** Every change of the alerts that fire, those that throttles hold, and the newest endings by liquidation. */
+  /** Every change of the firing and of the throttled alerts, and the newest endings by liquidation. */
   readonly alertChanges: readonly AlertChange[];
-  /** The receivers that were notified of each alert that fires, and the level at which they were last. */
+  /** The receivers notified of each firing alert, with the level of their last notification. */
   readonly told: ReadonlyMap<number, ReadonlyMap<string, Severity>>;
   readonly keep: KeptValues;
   /** Kept values that could not be read; a start removes them. Left out: none. */
   readonly damaged?: readonly DamagedValue[];
-  /** Sentences for people about what was kept and is not used. Left out: all of it is. */
+  /** Sentences for people about stored values that are not used. Left out: none. */
   readonly unread?: readonly string[];
-  /** Those that may have taken what the firing alerts are about: word of them came already, and comes no more. */
+  /** Events that may have taken the subjects of firing alerts: they were reported already, and do not arrive again. */
   readonly liquidations: readonly Event[];
   /** Events that waited for figures of their rules. */
   readonly held: readonly Event[];
-  /** A change of one meanwhile is an event. */
+  /** The stored facts: a change since then is an event. */
   readonly facts: Facts;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Takes up at a start where the last run ended. What is no more (a rule, a wallet, a position) ends with its reason; what
- * still is goes on, and the time in between counts as time in which nothing was seen.
+ * Restores the state of the last run at a start. Alerts about things that no longer exist (a rule, a wallet, a
+ * position) end with the reason; the others continue, and the downtime counts as time without data.
  */
 
 import type { AlertBook } from "../alerts/alert-book.ts";
@@ -41,7 +41,7 @@ export interface RestoreParts {
   readonly alerts: AlertBook;
   readonly conditions: Conditions;
   readonly eventRules: EventRules;
-  /** True if what is known of a wallet is newer than what history says of it: it was watched before a reload. */
+  /** Returns true if the state of a wallet is newer than the stored one: it was watched before a reload. */
   readonly known: (wallet: string) => boolean;
   readonly throttles: Throttles;
   readonly own: OwnAlerts;
@@ -49,21 +49,21 @@ export interface RestoreParts {
   readonly downtime: Downtime;
   readonly today: Today;
   readonly holdings: Holdings;
-  /** True if a pair of this name is declared. */
+  /** Returns true if a pair of this name is declared. */
   readonly hasPair: (name: string) => boolean;
 }
 
 interface Unclaimed {
   readonly subject: Subject & { readonly scope: "position" | "trader" };
-  /** Null: its condition was gone, and only the word why was still awaited. */
+  /** Null: its condition no longer held, and only the explanation was missing. */
   readonly state: RuleState | null;
   readonly live: LiveAlert | null;
-  /** The knowledge about its end at the time when that began to wait; null: it had not. */
+  /** The stored data about its end; null: it had not ended. */
   readonly ending: KeptEnding | null;
   readonly fallback: Ending;
 }
 
-/** Changes with which people were told of the alert as it stood. */
+/** Changes that notified receivers of the alert's state. */
 const tells: ReadonlySet<AlertChangeKind> = new Set([
   "fired",
   "rose",
@@ -75,9 +75,9 @@ const tells: ReadonlySet<AlertChangeKind> = new Set([
 
 export class Restoring {
   readonly #parts: RestoreParts;
-  /** The states about accounts whose first answer after the start is still to come, by wallet and PDA index. */
+  /** States about accounts whose first answer after the start is pending, by wallet and PDA index. */
   readonly #unclaimed = new Map<string, Unclaimed[]>();
-  /** The states of markets, until the first list of those that there are. */
+  /** States about markets, until the first market list. */
   #markets: { readonly symbol: string; readonly state: RuleState; readonly live: LiveAlert | null }[] = [];
 
   constructor(parts: RestoreParts) {
@@ -86,12 +86,12 @@ export class Restoring {
 
   restore(remembered: Remembered, builder: ChangesBuilder): void {
     const { wallets } = this.#parts.world;
-    // A name that passed to another key is watched no longer as far as history speaks of it.
+    // A name that now belongs to another key is no longer the stored wallet.
     const ours = new Set(
       [...wallets].flatMap(([name, entry]) => (takeKey(entry, remembered.keep, builder) ? [] : [name])),
     );
     const walletOf = (name: string): WatchedWallet | undefined => this.#parts.world.wallet(name);
-    // What is no longer read of a wallet that still is would never be seen to end.
+    // The end of something that is no longer read of a watched wallet would never be seen.
     const isRead = ({ wallet, pdaIndex }: { readonly wallet: string; readonly pdaIndex?: number }): boolean =>
       ours.has(wallet) &&
       (pdaIndex === undefined || (walletOf(wallet)?.pdaIndices?.includes(pdaIndex) ?? true));
@@ -166,7 +166,7 @@ export class Restoring {
         continue;
       }
       const ending = live && endingOf(live);
-      // What was seen to be gone is not taken up by whatever has its name now.
+      // An ended subject is not continued by another one of its name.
       if (!ending) this.#parts.conditions.rows.restore(state, live);
       if (subject.scope === "position" || subject.scope === "trader")
         this.#await({ subject, state, live, ending, fallback: "closed" });
@@ -183,7 +183,7 @@ export class Restoring {
         if (subject && "wallet" in subject && !isRead(subject))
           this.#parts.alerts.end(builder, live, "noLongerWatched", null);
         else if (subject?.scope === "position" || subject?.scope === "trader") {
-          // It had ended but for the word why. Where another of its name goes on, this one was the position before.
+          // It had ended without an explanation. If another one of its name continues, this was the earlier position.
           const fallback = standing.has(`${rule}\n${live.alert.subject}`) ? "closed" : "recovered";
           this.#await({ subject, state: null, live, ending: endingOf(live), fallback });
         } else this.#parts.alerts.end(builder, live, "ruleChanged", null);
@@ -193,7 +193,7 @@ export class Restoring {
   }
 
   #await(one: Unclaimed): void {
-    // It was seen to be gone before the start, and waits for the reason.
+    // Its end was seen before the start, and it waits for the reason.
     if (one.live && one.ending) one.live.isGone = () => true;
     const name = `${one.subject.wallet}/${one.subject.pdaIndex}`;
     const list = this.#unclaimed.get(name);
@@ -201,7 +201,7 @@ export class Restoring {
     else this.#unclaimed.set(name, [one]);
   }
 
-  /** After the markets were listed: what stood about one that is no more ends now. */
+  /** The markets were listed: alerts about markets that no longer exist end now. */
   endUnlisted(listed: ReadonlySet<string>, builder: ChangesBuilder): void {
     for (const { symbol, state, live } of this.#markets.splice(0)) {
       if (listed.has(symbol.toUpperCase()) || !this.#parts.conditions.rows.unclaimed(state)) continue;
@@ -216,7 +216,9 @@ export class Restoring {
     return holdings.slotBefore(accountName(ref), world.accounts.get(ref));
   }
 
-  /** As of `Endings.takeBack`, of a recovery that was not told before the daemon stopped, until its account is read. */
+  /**
+   * Like `Endings.takeBack`, for a recovery that was not reported before the daemon stopped, until its account is read.
+   */
   takeBack(
     { rule, subject }: RuleRow,
     { wallet, pdaIndex }: AccountRef,
@@ -235,7 +237,7 @@ export class Restoring {
     return live;
   }
 
-  /** After an account was read: what stood about parts of it that are no more ends now. */
+  /** An account was read: alerts about parts of it that no longer exist end now. */
   endUnclaimed(wallet: string, pdaIndex: number, builder: ChangesBuilder): void {
     this.#parts.downtime.read(wallet, pdaIndex, builder);
     if (this.#unclaimed.size === 0) return;

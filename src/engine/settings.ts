@@ -1,4 +1,4 @@
-/** The settings of the tick, given at the start and again at a reload. */
+/** The settings of the watch, given at the start and again at a reload. */
 import type { AdviceSettings } from "../advice/settings.ts";
 import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
 import type { RemindSettings } from "../alerts/reminders/remind.ts";
@@ -16,26 +16,29 @@ export interface WatchSettings {
   readonly pairs?: readonly WatchedPair[];
   readonly ruleSet: RuleSet;
   readonly routing: Routing;
-  /** Left out: none beside those that are built in. */
+  /** Left out: only the built-in ones. */
   readonly inhibit?: Inhibitions;
-  /** Names of the channels that run; left out: not known. */
+  /** Names of the running channels; left out: unknown. */
   readonly channels?: readonly string[];
-  /** Capacities of channels, by name: those that have none are told incidents, and cannot edit. Left out: none has. */
+  /** Capacities of channels, by name: a channel without any gets incidents, and cannot edit. Left out: none has any. */
   readonly capacities?: ReadonlyMap<string, Capacity>;
   readonly remind: RemindSettings;
-  /** Left out: the usual. */
+  /** Left out: the defaults. */
   readonly advice?: AdviceSettings;
   readonly acknowledge: AcknowledgeSettings;
-  /** Interval at which each source is asked, ms. */
+  /** Interval at which each source is read, ms. */
   readonly scheduleMs: Readonly<Record<Source, number>>;
-  /** The facts that channel templates name: noted down with each change of an alert. Left out: nothing. */
+  /** The facts that channel templates name: stored with each change of an alert. Left out: none. */
   readonly named?: readonly NamedFact[];
-  /** True if fire drills run automatically; left out: not known. */
+  /** True if fire drills run on a schedule; left out: unknown. */
   readonly drills?: boolean;
-  /** IANA name; of "today". */
+  /** IANA name, for "today". */
   readonly timezone: string;
-  /** Judge the last known positions by newer prices (`evaluate/conditions/old-accounts.ts`). Default true. A restart forgets positions. */
+  /**
+   * Judge the last known positions by newer prices (`evaluate/conditions/old-accounts.ts`). Default true. A restart
+   * discards positions.
+   */
   readonly judgeOldPositions?: boolean;
-  /** Watching goes on and only these settings are new: nothing was "already so when watching began". Default false. */
+  /** True if watching continues with new settings: nothing "already held when watching began". Default false. */
   readonly reloaded?: boolean;
 }

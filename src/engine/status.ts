@@ -1,4 +1,4 @@
-/** The watch's knowledge, as the status page, the command line and the metrics read it. */
+/** The state of the watch for the status page, the command line and the metrics. */
 
 import type { AlertBook } from "../alerts/alert-book.ts";
 import { firingAlert } from "../alerts/firing-alert.ts";
@@ -32,14 +32,14 @@ export function watchStatus(of: {
   const pending: WatchStatus["pending"][number][] = [];
   for (const node of of.nodes.values()) {
     for (const instance of rulesOf(node).instances) {
-      const { sinceMs, levels, blind, countedAtMs } = instance.lifecycle;
+      const { sinceMs, levels, isUnknown, countedAtMs } = instance.lifecycle;
       if (sinceMs === null || instance.alert || instance.rule.mode === "shadow") continue;
       const severity = levels.findLast((level) => level.holds)?.severity ?? "info";
       const { name, forMs } = instance.rule;
-      // The lowest level holds longest, and fires first.
+      // The lowest level has held longest, and fires first.
       const countedMs = Math.max(0, ...levels.map((level) => level.heldMs));
-      const heldMs = countedMs + (blind || !levels[0]!.holds ? 0 : Math.max(0, of.atMs - countedAtMs));
-      // Beyond `for` only what may hold because of an unexplained change of collateral is pending.
+      const heldMs = countedMs + (isUnknown || !levels[0]!.holds ? 0 : Math.max(0, of.atMs - countedAtMs));
+      // Beyond `for` only levels that may hold because of an unexplained change of collateral are pending.
       const neededMs = heldMs < forMs ? forMs : Math.max(forMs, uncertainForMs);
       const held = { heldMs: Math.min(heldMs, neededMs), forMs: neededMs };
       pending.push({ rule: name, subject: node.name, severity, sinceMs, ...held });
@@ -112,8 +112,8 @@ function accountStatus(account: AccountEntry): AccountStatus {
 }
 
 /**
- * Figures of a market for now: books and candles are read while somebody needs them, and what they told is shown no longer
- * than that.
+ * Returns the current figures of a market: books and candles are read only on demand, and their figures are shown no
+ * longer than that.
  */
 function ofNow(
   figures: Record<string, number | null>,
@@ -129,5 +129,5 @@ function ofNow(
   return figures;
 }
 
-/** So many schedules an answer counts as fresh, as with rules that do not say otherwise. */
+/** Number of schedules for which an answer counts as fresh, as for rules without a setting. */
 const schedulesFresh = 3;

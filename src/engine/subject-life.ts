@@ -1,4 +1,4 @@
-/** Gives a subject that appears its rules and its past, and ends the alerts about one that goes. */
+/** Attaches rules and past data to a subject that appears, and ends the alerts about one that disappears. */
 import { z } from "zod";
 import type { Endings } from "../alerts/endings/endings.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
@@ -16,7 +16,7 @@ import type { World } from "../state/world.ts";
 import type { ExchangeChecks } from "./exchange-checks.ts";
 import type { WindowWarmUp } from "./window-warm-up.ts";
 
-/** `name`: the incarnation of a position; `sinceMs`: since when it is known, 0: since before the first start. */
+/** `name`: the incarnation of a position; `sinceMs`: the time since which it is known, 0: before the first start. */
 export const incarnationFact = new FactKind(
   "incarnation",
   z.object({ name: z.string(), sinceMs: z.number() }),
@@ -33,7 +33,7 @@ export interface SubjectLifeParts {
   readonly openings: Openings;
   readonly profits: Profits;
   readonly checks: ExchangeChecks;
-  /** Facts as history had them at the start. */
+  /** The stored facts at the start. */
   readonly facts: Facts;
 }
 
@@ -45,14 +45,16 @@ export class SubjectLife {
     this.#parts = parts;
   }
 
-  /** True if a position or an account went since it was asked last. */
+  /** Returns true if a position or an account disappeared since the last call. */
   takeParted(): boolean {
     const parted = this.#parted;
     this.#parted = false;
     return parted;
   }
 
-  /** A subject appeared: it gets its rules and the past of its series; past events follow when its account is whole. */
+  /**
+   * A subject appeared: attaches its rules and the past of its series; past events follow when its account is complete.
+   */
   appeared(node: SubjectNode, builder: ChangesBuilder): void {
     const { subject } = node;
     if (subject.scope === "position") {
@@ -70,7 +72,7 @@ export class SubjectLife {
     this.#parts.warmUp.appeared(node);
   }
 
-  /** Requests the market data that a new position's rules need now, where it is not known yet, not at the next turn. */
+  /** Requests missing market data for a new position's rules at once, ahead of the schedule. */
   #askForMarket(node: SubjectNode, builder: ChangesBuilder): void {
     if (node.subject.scope !== "position") return;
     const { seenMs } = this.#parts.world.markets.entry(node.subject.symbol).facts;
@@ -78,14 +80,14 @@ export class SubjectLife {
       if (seenMs[source] === undefined) builder.ask(source, null);
   }
 
-  /** Notes since when this position is known, so that a start tells it from others of its name in history. */
+  /** Stores the time since which this position is known, so that a start distinguishes it from others of its name. */
   #born(node: SubjectNode, builder: ChangesBuilder): void {
     const known = node.first ? incarnationFact.get(this.#parts.facts, node.name) : null;
     if (known?.name === node.incarnation) {
       node.bornMs = known.sinceMs;
       return;
     }
-    // The past that the exchange keeps may belong to the first positions ever seen.
+    // The exchange's stored past may belong to the first positions ever seen.
     node.bornMs = node.first && known === null ? 0 : builder.atMs;
     incarnationFact.put(node.name, { name: node.incarnation, sinceMs: node.bornMs }, builder);
   }
@@ -114,9 +116,9 @@ export class SubjectLife {
         fallback: why === "flipped" ? "flipped" : "closed",
         text: null,
         fromMs: Math.max(live.alert.sinceMs, node.facts.seenMs.traderState ?? 0),
-        // An account that is gone may have stood on without what held.
+        // An account that disappeared may have existed longer than the held subject.
         fromSlot: symbol === null ? heldSlot : account.slot,
-        // Accounts that are given have no slots.
+        // Injected accounts have no slots.
         goneSlot: this.#parts.world.accounts.slotOf(account.ref.wallet, account.ref.pdaIndex) || undefined,
         ...(symbol === null ? {} : extentOf(node)),
         another: why !== "closed",

@@ -1,4 +1,4 @@
-/** The figures of a wallet and its accounts once something that they rest on was read: stored, fed to windows, and judged. */
+/** The figures of a wallet and its accounts after one of their inputs was read: stored, fed to windows, and judged. */
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Source } from "../domain/sources.ts";
 import type { Conditions } from "../evaluate/conditions/conditions.ts";
@@ -41,7 +41,7 @@ export class WalletFigures {
     builder.changes.ticks.push(this.#parts.series.wallet(wallet.name, values, builder.atMs));
     const onLate = (atMs: number, pnl: number, equity: number, explained: boolean): void => {
       builder.changes.ticks.push(this.#parts.series.wallet(wallet.name, { pnl, equity }, atMs));
-      // Held profit becomes a peak when its trades are let go of.
+      // A held profit becomes a peak when its trades are released.
       if (explained) profit.takeLate(pnl);
     };
     this.#parts.gaps.take(wallet.name, node.windows, builder.atMs, values, held, onLate, (ms) =>
@@ -52,7 +52,7 @@ export class WalletFigures {
       node.windows?.feedLeast(builder.atMs, held.leastPnl, values.equity);
   }
 
-  /** The realized profit of an account's positions today, as old as the fills that were read. */
+  /** Writes the realized profit of an account's positions today, with the age of the fills. */
   realizedToday(entry: WalletEntry, { ref, positions, injected }: AccountEntry): void {
     const { fills } = entry.node.facts.seenMs;
     if (fills === undefined || injected) return;
@@ -65,7 +65,7 @@ export class WalletFigures {
     }
   }
 
-  /** Another day began. */
+  /** A new day began. */
   newDay(builder: ChangesBuilder): void {
     for (const entry of this.#parts.world.wallets.values()) {
       this.#parts.conditions.judgeNode(entry.node, null, builder);
@@ -77,7 +77,7 @@ export class WalletFigures {
     this.#parts.aggregates.manyChanged(null, null, false, builder);
   }
 
-  /** Something that values accounts was read. */
+  /** An input of the account values was read. */
   valued(builder: ChangesBuilder): void {
     for (const entry of this.#parts.profits.states.valued(builder)) {
       const { changes } = entry.profit;
@@ -87,14 +87,14 @@ export class WalletFigures {
     }
   }
 
-  /** Judges what may read the profit of a wallet. */
+  /** Judges the rules that may read the profit of a wallet. */
   judgeProfit(entry: WalletEntry, builder: ChangesBuilder): void {
     this.#parts.conditions.judgeNode(entry.node, null, builder);
     this.#parts.aggregates.changed(entry, "collateral", builder);
   }
 
   judgeAccount(account: AccountEntry, source: Source | null, builder: ChangesBuilder): void {
-    // A new one is judged by what was read before it as well.
+    // A new rule is judged by earlier readings as well.
     const judge = (node: SubjectNode): void =>
       this.#parts.conditions.judgeNode(node, node.bornMs === builder.atMs ? null : source, builder);
     for (const position of account.positions.values()) judge(position.node);

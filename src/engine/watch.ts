@@ -1,11 +1,12 @@
 /**
- * The tick: one observation in, one Changes value out. No I/O, no clock, no chance: the same observations in the same
+ * The tick: one observation in, one Changes value out. No I/O, no clock, no randomness: the same observations in the
+ * same
  * order give the same Changes, live, in a rule test, in a backtest or in a simulation.
  *
- *   observation ──► facts (accounts, markets, wallets) ──► windows ──► rules ──► alerts ──► owed items, acknowledgements
+ *   observation ──► facts (accounts, markets, wallets) ──► windows ──► rules ──► alerts ──► pending items, acknowledgements
  *
- * Its state is changed in place; the caller commits what it returns before anything that follows from it is done, and
- * feeds it a `time` observation at `nextDeadlineMs()` and at least once a second.
+ * Its state is changed in place; the caller commits the returned changes before acting on them, and passes it a `time`
+ * observation at `nextDeadlineMs()` and at least once a second.
  */
 
 import { bringsData } from "../alerts/own/exchange-silence.ts";
@@ -34,9 +35,9 @@ import type { WindowWarmUp } from "./window-warm-up.ts";
 /** The results of one observation. */
 export interface Outcome {
   readonly changes: Changes;
-  /** Readings to make at once. */
+  /** Reads to make at once. */
   readonly asks: readonly Ask[];
-  /** For the log: what a person who reads it should know, each told once. */
+  /** Log notes for people, each written once. */
   readonly notes: readonly Note[];
 }
 
@@ -46,7 +47,10 @@ export class Watch {
   readonly #wentOn: boolean;
   #replaced = false;
 
-  /** @param before the watch that this one replaces at a reload: what it knows goes over, and it must not be used any more */
+  /**
+   * @param before the watch that this one replaces at a reload: its state is transferred, and it must not be used any
+   * more
+   */
   constructor(settings: WatchSettings, remembered: Remembered, nowMs: number, before: Watch | null = null) {
     if (before !== null) before.#replaced = true;
     this.#wentOn = before !== null;
@@ -54,49 +58,50 @@ export class Watch {
     this.#intake = new Intake(this.#parts);
   }
 
-  /** True if what it knew went over to another watch. */
+  /** True if its state was transferred to another watch. */
   get replaced(): boolean {
     return this.#replaced;
   }
 
-  /** By what it judges. */
+  /** The current rules. */
   get ruleSet(): WatchSettings["ruleSet"] {
     return this.#parts.settings.ruleSet;
   }
 
-  /** The start, ms, and whether in place of another one: what a replay has to do at the same moment. */
+  /** The start, ms, and if it replaced another watch: a replay has to do the same at this time. */
   get beginning(): { readonly atMs: number; readonly reloaded: boolean; readonly wentOn?: true } {
     const { startedMs, settings } = this.#parts;
     const reloaded = settings.reloaded === true;
     return { atMs: startedMs, reloaded, ...(this.#wentOn ? { wentOn: true } : {}) };
   }
 
-  /** The past of subjects: a start fills it from history, before the first observation. */
+  /** The past of subjects: at a start filled from history before the first observation. */
   get warmUp(): WindowWarmUp {
     return this.#parts.warmUp;
   }
 
   /**
-   * The next time at which time alone may change something, ms; null when nothing is due. @param untilMs as of
+   * Returns the next time at which time alone may change something, ms; null if nothing is due. @param untilMs see
    * `Deadlines.nextMs`
    */
   nextDeadlineMs(untilMs?: number): number | null {
     return this.#parts.deadlines.nextMs(untilMs);
   }
 
-  /** Takes one observation, then works off the deadlines that have come. An observation never moves time back. */
+  /** Takes one observation, then handles the deadlines that are due. An observation does not move time back. */
   observe(observation: Observation): Outcome {
     const { moment, deadlines, world, alerts, advisor, noData, eventRules, daemon, warmUp, injected } =
       this.#parts;
     const atMs = Math.max(observation.atMs, moment.nowMs);
     if (atMs - moment.observedMs > stoodStillMs) {
       world.markets.noteStandstill(atMs);
-      // Between figures that are given nobody observes time.
+      // No time observations come between injected facts.
       if (!injected.any) alerts.noteStandstill(atMs);
     }
     const builder = moment.begin(atMs);
     warmUp.begin();
-    // Deadlines from before this arrived are judged first, by what was known then: data that went stale in a gap (a machine
+    // Deadlines from before this arrival are judged first, by the data known then: data that became stale in a gap (a
+    // machine that slept) does not count as read in the meantime.
     // that slept) do not count as seen all the while.
     moment.answering = observation.kind === "accounts" ? observation.wallet : null;
     advisor.begin();
@@ -115,17 +120,17 @@ export class Watch {
     return { changes: builder.changes, asks: builder.asks, notes: moment.end() };
   }
 
-  /** Explains a rule's judgement of a subject now; asking changes nothing. */
+  /** Explains a rule's judgement of a subject now; changes nothing. */
   explain(rule: string, subject: string | null, nowMs: number): ExplainAnswer {
     return explained(this.#parts, rule, subject, this.#notBefore(nowMs));
   }
 
-  /** Answers what a wallet's accounts would be; asking changes nothing. */
+  /** Answers a what-if question about a wallet's accounts; changes nothing. */
   whatIf(question: WhatIfQuestion, nowMs: number): WhatIfOutcome {
     return this.#parts.advisor.whatIf(question, this.#notBefore(nowMs));
   }
 
-  /** A firing alert as it stands now; null where none of this id fires. */
+  /** Returns the current state of a firing alert; null if no alert with this id fires. */
   present(alertId: number, nowMs: number): PresentAlert | null {
     return presentAlert(this.#parts, alertId, this.#notBefore(nowMs));
   }
@@ -134,33 +139,36 @@ export class Watch {
     return statusAt(this.#parts, nowMs);
   }
 
-  /** The needs of rules beyond what is read for everybody. */
+  /** The reads that rules need beyond the regular ones. */
   get needs(): Needs {
     return this.#parts.needs;
   }
 
-  /** The start of today, ms, where a rule needs what a wallet's equity was then and only the exchange can tell; else null. */
+  /**
+   * Returns the start of today, ms, if a rule needs a wallet's equity at that time and only the exchange has it; else
+   * null.
+   */
   midnightMs(wallet: string): number | null {
     const { needs, today } = this.#parts;
     return needs.midnight ? today.missingMs(wallet) : null;
   }
 
-  /** Margin ratio of a wallet's worst account; what decides how often it is asked. Null while unknown. */
+  /** Returns the margin ratio of a wallet's worst account, which decides how often it is read. Null while unknown. */
   marginRatio(wallet: string): number | null {
     return worstMarginRatio(this.#parts, wallet);
   }
 
-  /** Newest first, those that are over since not too long among them. */
+  /** Newest first, with recently ended ones. */
   get silences(): readonly Silence[] {
     return this.#parts.alerts.silences;
   }
 
-  /** Alerts of which word waits because something holds it. */
+  /** Held notifications of alerts. */
   get heldBack(): readonly Held[] {
     return this.#parts.alerts.heldBack;
   }
 
-  /** The markets for which a source that is read market by market is needed now. */
+  /** Returns the markets for which a source that is read market by market is needed now. */
   wantedMarkets(source: Source): WantedSymbols {
     return this.#parts.wantedMarkets.of(source, this.#parts.world.nodes.values());
   }

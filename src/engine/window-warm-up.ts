@@ -1,6 +1,6 @@
 /**
- * The past of subjects: samples and events that history knew at the start, or that the exchange still has, enter windows at their
- * own time, also those of subjects that appear later. Fed before the first observation; it fires nothing.
+ * Window warm-up: samples and events from history, or from the exchange's own history, are fed to windows at their own
+ * time, also for subjects that appear later. Fed before the first observation; it fires nothing.
  */
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
@@ -15,7 +15,7 @@ import type { HeldMinutes } from "../state/windows/held-minutes.ts";
 import type { World } from "../state/world.ts";
 import type { Aggregates } from "./aggregates/aggregates.ts";
 
-/** Accounts that have not appeared by then start with what is seen from there on. */
+/** Time for which samples wait for an account that has not appeared, ms; later accounts start empty. */
 const recallKeptMs = 600_000;
 
 export interface WindowWarmUpParts {
@@ -31,29 +31,29 @@ export interface WindowWarmUpParts {
 
 export class WindowWarmUp {
   readonly #parts: WindowWarmUpParts;
-  /** Samples of before the start, for subjects that are still to appear. */
+  /** Samples from before the start, for subjects that have not appeared yet. */
   readonly #recall = new EarlierSamples();
-  /** Subjects of before a reload: their windows are fed the past with the first observation. */
+  /** Subjects from before a reload: their windows are fed the past with the first observation. */
   readonly #standing: SubjectNode[] = [];
-  /** Subjects whose windows over events have not been given the past yet. */
+  /** Subjects whose event windows have not been fed the past yet. */
   readonly #newcomers: SubjectNode[] = [];
 
   constructor(parts: WindowWarmUpParts) {
     this.#parts = parts;
   }
 
-  /** The reach of rules into the past, by event kind, ms: what has to be read from history at a start. */
+  /** The longest look back of rules, by event kind, ms: the span to read from history at a start. */
   get eventSpans(): ReadonlyMap<Event["kind"], number> {
     return this.#parts.eventWindows.spans;
   }
 
-  /** From when on the events of today have to be read from history at a start, ms; null: their sums were kept. */
+  /** The time from which today's events have to be read from history at a start, ms; null: their sums were stored. */
   get dayToReadMs(): number | null {
     const { today } = this.#parts;
     return today.incomplete ? today.startMs : null;
   }
 
-  /** Feeds the minutes of an owner to the windows, before its first tick. Each owner's come once. */
+  /** Feeds the minutes of an owner to the windows, before its first tick; once for each owner. */
   rememberMinutes(minutes: HeldMinutes): void {
     const { world } = this.#parts;
     const sinceMs = world.wallets.get(minutes.owner.split("/", 1)[0]!)?.sinceMs ?? 0;
@@ -63,12 +63,12 @@ export class WindowWarmUp {
   }
 
   /**
-   * Feeds a stored tick to the windows, before the first observation. Ticks of one owner come oldest first. Subjects that
-   * exist already take it at once; only for those that are still to appear it is held.
+   * Feeds a stored tick to the windows, before the first observation. Ticks of one owner come oldest first. Existing
+   * subjects take it at once; it is held only for those that have not appeared yet.
    */
   rememberTick(tick: Tick): void {
     const { world, gaps } = this.#parts;
-    // The name of a wallet may have been another's then.
+    // The wallet's name may have belonged to another wallet then.
     const wallet = world.wallets.get(tick.owner.split("/", 1)[0]!);
     if (wallet && tick.atMs < wallet.sinceMs) return;
     const node = world.nodes.get(tick.owner);
@@ -81,12 +81,12 @@ export class WindowWarmUp {
     else this.#recall.tick(tick);
   }
 
-  /** Takes the time of a collateral record: before the ticks after it at a start. */
+  /** Takes the time of a collateral record; at a start before the ticks that follow it. */
   rememberFlow({ wallet, backfilled, happenedMs }: Event): void {
     if (wallet !== null && !backfilled) this.#parts.gaps.takeFlow(wallet, happenedMs);
   }
 
-  /** Takes stored payments of the funding history: a position may have closed during the stop. */
+  /** Takes stored payments of the funding history: a position may have closed during the downtime. */
   rememberPayments(events: readonly Event[]): void {
     const { world, profits, nowMs } = this.#parts;
     for (const [name, entry] of world.wallets) {
@@ -95,7 +95,7 @@ export class WindowWarmUp {
     }
   }
 
-  /** Takes a stored event of today into its sums, before the first observation. */
+  /** Adds a stored event of today to its sums, before the first observation. */
   rememberToday(event: Event): void {
     const { world, today } = this.#parts;
     const sinceMs = world.wallets.get(event.wallet ?? "")?.sinceMs ?? 0;
@@ -107,13 +107,13 @@ export class WindowWarmUp {
     const { world, eventWindows, nowMs } = this.#parts;
     const sinceMs = event.wallet === null ? 0 : (world.wallets.get(event.wallet)?.sinceMs ?? 0);
     if (event.seenMs < sinceMs || !eventWindows.keep(event, nowMs())) return;
-    // Samples from before the position was seen are those of another one; newcomers are given all of the past at once.
+    // Samples from before the position was seen belong to another one; new subjects get the whole past at once.
     for (const node of this.#touchedBy(event))
       if (event.seenMs >= node.bornMs && !this.#newcomers.includes(node))
         eventWindows.feed(node, event, nowMs());
   }
 
-  /** The past from elsewhere: into history, and into the windows of those that exist, at its own time. */
+  /** Takes past samples from elsewhere: into history, and into the windows of existing subjects, at their own time. */
   takeBackfill(ticks: readonly Tick[], builder: ChangesBuilder): void {
     const warmUp = new EarlierSamples();
     for (const tick of ticks) {
@@ -124,18 +124,20 @@ export class WindowWarmUp {
       for (const node of this.#parts.world.ownedBy(owner)) warmUp.replay(node);
   }
 
-  /** A subject that stood before a reload has its windows fed with the first observation. */
+  /** Adds a subject from before a reload: its windows are fed with the first observation. */
   stands(node: SubjectNode): void {
     if (isAccountOrMarket(node)) this.#standing.push(node);
   }
 
-  /** A subject appeared: the samples of its past enter its windows, and the events when its account is whole. */
+  /**
+   * A subject appeared: the samples of its past are fed to its windows, and the events when its account is complete.
+   */
   appeared(node: SubjectNode): void {
     if (node.first) this.#recall.replay(node);
     this.#newcomers.push(node);
   }
 
-  /** An observation begins. */
+  /** Begins an observation. */
   begin(): void {
     for (const node of this.#standing.splice(0)) this.#recall.replay(node);
   }
@@ -145,13 +147,13 @@ export class WindowWarmUp {
     if (atMs - this.#parts.startedMs > recallKeptMs) this.#recall.clear();
   }
 
-  /** Gives subjects that appeared the events of before. */
+  /** Gives new subjects their earlier events. */
   welcomed(builder: ChangesBuilder): void {
     for (const node of this.#newcomers) this.#parts.eventWindows.replay(node, builder.atMs);
     this.#newcomers.length = 0;
   }
 
-  /** Feeds a new event to the windows that look back over it. */
+  /** Feeds a new event to the windows that cover it. */
   happened(event: Event, builder: ChangesBuilder): void {
     this.welcomed(builder);
     const { eventWindows } = this.#parts;
@@ -165,7 +167,7 @@ export class WindowWarmUp {
   }
 }
 
-/** Their past stands under an owner that several of them share. */
+/** Returns true if its past is stored under an owner that several subjects share. */
 function isAccountOrMarket({ subject: { scope } }: SubjectNode): boolean {
   return scope === "trader" || scope === "position" || scope === "market";
 }

@@ -4,7 +4,7 @@
  * reports the rule as without data if no answer arrives in time.
  */
 
-import type { Sighted } from "../alerts/own/gaps.ts";
+import type { RuleOfSubject } from "../alerts/own/gaps.ts";
 import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../domain/deadlines.ts";
 import type { Source } from "../domain/sources.ts";
@@ -14,11 +14,11 @@ import { parseLeg } from "../state/aggregates/pair-legs.ts";
 import type { WatchedPair, WatchedWallet } from "../state/wallets/watched.ts";
 import { applies } from "./selection.ts";
 
-type Rule = Sighted["rule"];
+type Rule = RuleOfSubject["rule"];
 
 interface RuleWithoutData {
   readonly rule: Rule;
-  readonly node: Sighted["node"];
+  readonly node: RuleOfSubject["node"];
   unknown: Unknown | null;
 }
 
@@ -85,7 +85,7 @@ export class NoDataWatches {
   /** By source, then wallet; null: the exchange. */
   readonly #noDataWatches = new Map<Source, Map<string | null, NoDataWatch>>();
   readonly #deadlines: Deadlines;
-  readonly #note: (judged: Sighted, builder: ChangesBuilder) => void;
+  readonly #note: (judged: RuleOfSubject, builder: ChangesBuilder) => void;
 
   constructor(
     options: {
@@ -94,7 +94,7 @@ export class NoDataWatches {
       readonly pairs?: readonly WatchedPair[] | undefined;
       readonly deadlines: Deadlines;
       readonly builder: () => ChangesBuilder;
-      readonly note: (judged: Sighted, builder: ChangesBuilder) => void;
+      readonly note: (judged: RuleOfSubject, builder: ChangesBuilder) => void;
       readonly startedMs: number;
       /** The time at which a source last answered before a reload, ms; null: it did not. */
       readonly seenMs?: (source: Source, wallet: string | null) => number | null;

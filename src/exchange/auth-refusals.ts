@@ -1,16 +1,16 @@
-/** Counts what the exchange refuses of one wallet: access tokens, refreshes and sign-ins. */
+/** Counts the exchange's refusals of one wallet: access tokens, refreshes and sign-ins. */
 import type { Clock } from "../domain/clock.ts";
 import type { SessionFigures } from "./session-parts.ts";
 
-/** Refusals no further apart belong together, ms. */
+/** Maximum time between refusals that belong together, ms. */
 const refusalsApartMs = 900_000;
-/** One session that is lost costs up to three refusals, of its token, its refresh and a sign-in, within this time, ms. */
+/** Time within which one lost session causes up to three refusals, of its token, its refresh and a sign-in, ms. */
 const oneLossMs = 60_000;
 
 export class AuthRefusals {
   readonly #clock: Pick<Clock, "elapsedMs">;
   readonly #figures: SessionFigures;
-  /** The last refusal that counts, monotonic ms. */
+  /** The last counted refusal, monotonic ms. */
   #lastMs = Number.NEGATIVE_INFINITY;
   #firstMs = 0;
 
@@ -19,7 +19,7 @@ export class AuthRefusals {
     this.#figures = figures;
   }
 
-  /** Returns true if something was refused within so long, ms. */
+  /** Returns true if something was refused within this time, ms. */
   within(ms: number): boolean {
     return this.#clock.elapsedMs() - this.#lastMs <= ms;
   }

@@ -1,16 +1,19 @@
 /**
- * The request budget of the process: who may send the next request, and when.
+ * The request budget of the process: decides which request is sent next, and when.
  *
  *   take(lane) ──► waits in its lane ──► rate (token bucket), requests in flight ──► Grant ──► sent ──► grant ends
  *
- *  - Lanes share the budget by weight (fair-queue.ts): each that has something to send gets its share of any rate, however
- *    small, and what others leave. Prices, which every judgement needs, and positions at risk have the largest.
- *  - The bucket fills at the current rate and holds a fifth of a second's worth (at least one), so that in no second more
- *    than 1.2 × the rate is sent; one request while refusals hold the rate down. A 429 answer changes the rate for everybody (rate-control.ts).
+ *  - Lanes share the budget by weight (fair-queue.ts): each lane with requests gets its share of any rate, and the
+ * unused
+ *    shares of others. Prices, which every judgement needs, and positions at risk have the largest.
+ *  - The bucket fills at the current rate and holds a fifth of a second's worth (at least one), so that in no second
+ * more
+ *    than 1.2 × the rate is sent; one request while refusals limit the rate. A 429 answer changes the rate for all requests (rate-control.ts).
  *  - At most `maxInFlight` requests are under way, so that none waits in the connection pool while its time limit runs.
- *  - After a 429 one request at a time is sent until one is answered. In a long pause that is one every three seconds, of
+ *  - After a 429 one request at a time is sent until one is answered. In a long pause that is one every three seconds,
+ * for
  *    prices or positions: the limit may be the endpoint's own, or end early.
- *  - Waiting ends with the caller's signal. A lane that is full refuses, so the queue is bounded.
+ *  - Waiting ends with the caller's signal. A full lane refuses, so the queue is bounded.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { FailureCause } from "../domain/observation.ts";
@@ -26,21 +29,21 @@ const BURST_SECONDS = 0.2;
 
 const MAX_IN_FLIGHT = 64;
 
-/** A probe that is not answered for so long holds up no other. */
+/** Time after which an unanswered probe no longer delays the next one. */
 const PROBE_MS = 2_000;
 
-/** Between two probes in a pause that lasts longer, and before the first of them. */
+/** Interval of probes in a longer pause, and the delay of the first. */
 const PAUSE_PROBE_MS = 3_000;
 
 const pauseProbeLanes = [lanes.prices, lanes.atRisk, lanes.state] as const;
 
 export interface BudgetOptions {
   readonly clock: Clock;
-  /** The user's ceiling; null: as much as the exchange grants. */
+  /** The user's ceiling; null: the rate that the exchange grants. */
   readonly requestsPerSecond: number | null;
-  /** Most that wait in one lane. Default 20 000. */
+  /** Maximum requests waiting in one lane. Default 20 000. */
   readonly mostWaiting?: number;
-  /** Most that are under way. Default 64. */
+  /** Maximum requests under way. Default 64. */
   readonly maxInFlight?: number;
 }
 
@@ -48,22 +51,22 @@ export interface Take {
   readonly lane: Lane;
   /** Cost, relative to a plain read. Default 1. */
   readonly weight?: number;
-  /** A call that signs in or refreshes: it has a lane of its own. */
+  /** True for a call that signs in or refreshes: it has a separate lane. */
   readonly signIn?: boolean;
-  /** Name of the endpoint: one that refuses everything by itself slows nobody else. */
+  /** Name of the endpoint: one that refuses all of its requests does not slow the others. */
   readonly route?: string;
-  /** The time by which it should be done, monotonic ms: its lane goes by that. Default: now. */
+  /** The time by which it should be done, monotonic ms, which orders its lane. Default: now. */
   readonly dueMs?: number | undefined;
   readonly signal?: AbortSignal;
 }
 
-/** The right to send one request now. It ends with one of these; further calls change nothing. */
+/** The right to send one request now. It ends with one of these calls; further ones have no effect. */
 export interface Grant {
-  /** It was answered with 429: slows everybody. @param retryAfterMs what the answer asked for */
+  /** The answer was 429: slows all requests. @param retryAfterMs the wait that the answer asked for */
   throttled(retryAfterMs: number | null): void;
-  /** It was answered with anything but 429. */
+  /** The answer was not 429. */
   answered(): void;
-  /** It was not answered, or given up. */
+  /** It was not answered, or was cancelled. */
   failed(): void;
 }
 
@@ -75,7 +78,7 @@ export interface RateLimit {
   readonly retryInMs: number;
 }
 
-/** Too many requests wait in this lane already. */
+/** The maximum of waiting requests in this lane is reached. */
 export class BudgetFull extends Error {
   override readonly name = "BudgetFull";
   constructor(lane: Lane, waiting: number) {
@@ -145,7 +148,7 @@ export class RequestBudget {
     return this.#requestsPerSecond;
   }
 
-  /** Requests a second that are sent at most now: the ceiling, or less after a 429. */
+  /** The current maximum of requests a second: the ceiling, or less after a 429. */
   get ratePerSecond(): number {
     this.#fill();
     return this.#rate.perSecond;
@@ -167,7 +170,7 @@ export class RequestBudget {
     return this.#throttled;
   }
 
-  /** The limit that lasts now, or null. */
+  /** The current limit, or null. */
   get limit(): RateLimit | null {
     const sinceMs = this.#rate.limitedSinceMs;
     if (sinceMs === null) return null;
@@ -176,28 +179,28 @@ export class RequestBudget {
     return { forMs: nowMs - sinceMs, retryInMs: Math.min(this.pausedForMs, probeInMs) };
   }
 
-  /** ms until anything may be sent again; 0 when nothing is paused. */
+  /** The time until anything may be sent again, ms; 0 if nothing is paused. */
   get pausedForMs(): number {
     return Math.max(0, this.#rate.pausedUntilMs - this.#clock.elapsedMs());
   }
 
-  /** The rate that the exchange's refusals left, and how long it has been that, ms; null: they do not lower it. */
+  /** The rate lowered by the exchange's refusals, and its duration, ms; null: they do not lower it. */
   get granted(): { readonly perSecond: number; readonly forMs: number } | null {
     if (!this.#rate.lowered) return null;
     return { perSecond: this.#rate.perSecond, forMs: this.#clock.elapsedMs() - this.#rate.sinceMs };
   }
 
-  /** Calls `run` when the search for the granted rate ends with another rate than before. */
+  /** Calls `run` when the search for the granted rate ends with a new rate. */
   onSettled(run: (perSecond: number) => void): void {
     this.#onSettled.push(run);
   }
 
-  /** Calls `run` at the beginning of each limit (true), and at its end (false) with its length in ms. */
+  /** Calls `run` at the start of each limit (true), and at its end (false) with its length in ms. */
   onLimit(run: (limited: boolean, lastedMs: number) => void): void {
     this.#onLimit.push(run);
   }
 
-  /** The turn of one request, when nothing waits; null when it would have to wait. */
+  /** Returns the grant of one request, if nothing waits; null if it would have to wait. */
   takeNow({ weight = 1, route = "" }: Take): Grant | null {
     this.#fill();
     if (this.#queue.size > 0 || !this.#open() || this.#tokens < Math.min(weight, this.#capacity()))
@@ -263,18 +266,18 @@ export class RequestBudget {
     return pauseProbeLanes.find((lane) => this.#queue.sizeOf(lane) > 0);
   }
 
-  /** Monotonic ms. */
+  /** Returns a monotonic time, ms. */
   #nextPauseProbeMs(): number {
     return Math.max(this.#pauseProbeMs, this.#probeOverMs());
   }
 
-  /** Returns true if a request may be sent now as far as anything but tokens is concerned. */
+  /** Returns true if a request may be sent now, tokens apart. */
   #open(): boolean {
     if (this.#inFlight >= this.#maxInFlight || this.pausedForMs > 0) return false;
     return this.#rate.limitedSinceMs === null || this.#probeOverMs() <= this.#clock.elapsedMs();
   }
 
-  /** The time at which the next probe may be sent, monotonic ms. */
+  /** Returns the time at which the next probe may be sent, monotonic ms. */
   #probeOverMs(): number {
     return this.#probeSentMs + PROBE_MS;
   }
@@ -307,7 +310,7 @@ export class RequestBudget {
 
   #refused(nth: number, route: string, retryAfterMs: number | null, nowMs: number): void {
     this.#throttled++;
-    // The limit is the endpoint's own: its schedule backs off by itself.
+    // The limit belongs to the endpoint: its schedule backs off separately.
     const pauseMs = retryAfterMs !== null && retryAfterMs > PAUSE_PROBE_MS ? retryAfterMs : null;
     const nowSent = { nth, sent: this.#sent };
     if (this.#routes.refused(route, nowSent, pauseMs, nowMs)) return;
@@ -326,7 +329,7 @@ export class RequestBudget {
     for (const run of this.#onLimit) run(false, nowMs - sinceMs!);
   }
 
-  /** Lets in what has flown since the last look, and lets the rate grow. Nothing flows during a pause. */
+  /** Adds the tokens of the time since the last call, and raises the rate. A pause adds none. */
   #fill(): void {
     const nowMs = this.#clock.elapsedMs();
     const fromMs = Math.max(this.#filledAtMs, Math.min(this.#rate.pausedUntilMs, nowMs));
@@ -344,11 +347,11 @@ export class RequestBudget {
   }
 
   #capacity(): number {
-    // A limiter that refuses may have no room for bursts.
+    // A limiter that refuses may allow no bursts.
     return this.#rate.lowered ? 1 : Math.max(1, this.#rate.perSecond * BURST_SECONDS);
   }
 
-  /** Wakes when the first waiter can be served: of places in flight the end of a request tells. */
+  /** Sets a timer for the first waiting request; a request that waits for another one's end needs none. */
   #wakeLater(): void {
     const next = this.#queue.first();
     if (!next || this.#inFlight >= this.#maxInFlight) return;
@@ -371,12 +374,12 @@ export class RequestBudget {
   }
 }
 
-/** Returns true where a rate is another one than before, not only another step of the same search. */
+/** Returns true if a rate is new, and not only another step of the same search. */
 function differs(rate: number, before: number | null): boolean {
   return before === null || Math.abs(rate - before) > 0.15 * before;
 }
 
-/** The cause of failures during a rate limit, in wall time. */
+/** Returns the cause of failures during a rate limit, in wall time. */
 export function rateLimitCause(limit: RateLimit | null | undefined, nowMs: number): FailureCause | null {
   if (!limit) return null;
   const sinceMs = Math.round(nowMs - limit.forMs);

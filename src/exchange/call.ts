@@ -5,10 +5,13 @@
  *                            ▲                           └─ 429, 5xx, no answer ─► ExchangeError
  *                            └──── again, when that is safe, at most twice, within the caller's limit
  *
- * The limit (default 30 s) is for attempts and the pauses between them. Waiting for the budget has a limit of its own: it is
- * no failure of the exchange. Only what the table calls safe is repeated; during a rate limit as soon as the budget lets it, otherwise
- * after 0.25 s, 0.5 s, with jitter. A 429 slows the whole process (budget.ts). Sessions are not known here: a bearer is
- * handed in.
+ * The limit (default 30 s) covers attempts and the pauses between them. Waiting for the budget has a separate limit,
+ * since
+ * it is no failure of the exchange. Only calls that the table marks as safe are repeated; during a rate limit as soon
+ * as
+ * the budget allows, otherwise after 0.25 s, 0.5 s, with jitter. A 429 slows the whole process (budget.ts). Sessions
+ * are
+ * handled elsewhere: the bearer is a parameter.
  */
 import type { Args, Endpoint, RecordOf } from "../contract/endpoint.ts";
 import { parseJson } from "../contract/json.ts";
@@ -23,7 +26,7 @@ import { type Lane, lanes } from "./lanes.ts";
 import { OutageEnd } from "./outage-end.ts";
 
 export const DEFAULT_DEADLINE_MS = 30_000;
-/** One attempt gets at most this much of the limit, so that a repeat still fits. */
+/** Maximum part of the limit for one attempt, so that a repeat still fits. */
 const ATTEMPT_MS = 10_000;
 const REPEATS = 2;
 const FIRST_PAUSE_MS = 250;
@@ -31,21 +34,23 @@ const FIRST_PAUSE_MS = 250;
 export interface CallOptions {
   /** Default: the rest (3). */
   readonly lane?: Lane;
-  /** The time by which the request should be done, monotonic ms; of two in a lane the earlier goes first. Default: now. */
+  /**
+   * The time by which the request should be done, monotonic ms; the earlier of two in a lane goes first. Default: now.
+   */
   readonly dueMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Limit for attempts and the pauses between them, ms: waiting for the budget does not count. Default 30 000. */
   readonly deadlineMs?: number;
-  /** Limit for all waiting for the budget, ms. Default: as `deadlineMs`. */
+  /** Limit for the total wait for the budget, ms. Default: as `deadlineMs`. */
   readonly waitMs?: number;
-  /** Called with true when the call begins to wait for the budget, with false when it ends to. */
+  /** Called with true when the call starts to wait for the budget, with false when the wait ends. */
   readonly onWait?: (waiting: boolean) => void;
   readonly bearer?: string | null;
-  /** The call signs in or refreshes: it may use the ceiling's reserve. */
+  /** True if the call signs in or refreshes: it may use the ceiling's reserve. */
   readonly signIn?: boolean;
 }
 
-/** A record, and the rows of it that did not fit and were left out. */
+/** A record, and its rows that were invalid and left out. */
 export interface Called<R> {
   readonly record: R;
   readonly rejected: readonly RejectedRow[];
@@ -59,14 +64,14 @@ export interface Caller {
   call<E extends Endpoint>(endpoint: E, args: Args<E>, options?: CallOptions): Promise<Called<RecordOf<E>>>;
   readonly http: Http;
   readonly budget: RequestBudget;
-  /** Calls `run` when the exchange answers again after an outage. Sign-ins that fail while all else is answered are none. */
+  /** Calls `run` when the exchange answers again after an outage. Failing sign-ins alone are no outage. */
   onOutageEnd(run: () => void): void;
 }
 
 interface Patience {
   readonly patienceMs: number;
   readonly signal: AbortSignal | undefined;
-  /** The refusal that the request is repeated after. */
+  /** The refusal that caused the repeat. */
   readonly refused: ExchangeError | null;
 }
 
@@ -98,7 +103,7 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
       route: name,
       dueMs: options.dueMs,
     };
-    /** Waits for the budget; the call's time stands still meanwhile. */
+    /** Waits for the budget; the call's limit is paused meanwhile. */
     async function turn(refused: ExchangeError | null): Promise<Grant> {
       signal?.throwIfAborted();
       if (refused && budget.pausedForMs >= patienceMs) throw refused;
@@ -142,7 +147,7 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
       if (!error.retryable) outage.answered(clock.elapsedMs());
       else if (error.reason !== "rate-limited" && !take.signIn) outage.failed(clock.elapsedMs());
       if (!error.retryable || !endpoint.safeToRetry || attempt >= REPEATS) throw error;
-      // During a limit the budget says when the next request is sent.
+      // During a limit the budget decides when the next request is sent.
       if (error.reason === "rate-limited" && budget.limit !== null) continue;
       const pauseMs = pauseBefore(error, attempt);
       if (clock.elapsedMs() + pauseMs >= endMs) throw error;
@@ -150,7 +155,7 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
     }
   }
 
-  /** @throws `refused`, or that there was no turn in time */
+  /** @throws `refused`, or an error if there was no turn in time */
   async function waitForTurn(
     endpoint: string,
     take: Take,
@@ -184,16 +189,16 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
   return { call, http, budget, onOutageEnd: (run) => outage.onEnd(run) };
 }
 
-/** The part of an answer of another form that is kept, characters. */
+/** Maximum length of an unreadable answer that is kept, characters. */
 const maxKept = 16_384;
 
-/** A success, read by the table. */
+/** Reads a successful answer by the table. */
 function read<E extends Endpoint>(
   endpoint: E,
   answer: HttpAnswer,
   secrets: () => readonly string[],
 ): Called<RecordOf<E>> {
-  // It may repeat the token that it was asked with.
+  // It may contain the token of the request.
   const kept = () =>
     endpoint.group === "auth" ? null : hideSecretsAtBeginning(answer.text, secrets(), maxKept);
   let json: unknown;
@@ -226,22 +231,22 @@ function read<E extends Endpoint>(
   return parsed as Called<RecordOf<E>>;
 }
 
-/** Endpoints that are sent a signature, and nothing else that is secret. */
+/** Endpoints that receive a signature and no other secret. */
 const signed: ReadonlySet<string> = new Set(["loginWallet", "loginWalletTransaction"]);
 
-/** True of a sentence of plain words. So short a one, of so few letters, cannot hold a signature, however encoded. */
+/** Returns true for a short sentence of plain words: it cannot contain a signature in any encoding. */
 function isPlainReason(text: string): boolean {
   return text.length <= 64 && /^[A-Z]?[a-z]{0,15}(?: [a-z]{1,16})+\.?$/.test(text);
 }
 
-/** True of a code of words. It has no room for a token, nor digits, which tokens have. */
+/** Returns true for a code of words. It is too short for a token, and has no digits, which tokens have. */
 function isCodeOfWords(text: string): boolean {
   return text.length <= 40 && /^[a-z]{2,16}(?:_[a-z]{2,16}){0,4}$/.test(text);
 }
 
 /**
- * The texts of a refusal; null where it has none, or the body is something else. Whoever signs somebody in is quoted by code, and by a
- * few plain words where it was sent nothing secret, or a signature; both stand in alerts.
+ * Returns the texts of a refusal; null if it has none, or the body is something else. A refused sign-in is quoted by
+ * code, and by a few plain words if no secret or only a signature was sent; both appear in alerts.
  */
 function refusalTexts(
   endpoint: Endpoint,
@@ -269,7 +274,9 @@ function refusalTexts(
   return { error: clean(error), message: clean(message) };
 }
 
-/** The secrets that must not come back to us in a message: the bearer and the arguments that the table calls secret. */
+/**
+ * Returns the secrets that must not appear in a message: the bearer and the arguments that the table marks as secret.
+ */
 export function secretsOf(endpoint: Endpoint, args: object, bearer: string | null): string[] {
   const secrets = bearer === null ? [] : [bearer];
   for (const [name, value] of Object.entries(args)) {

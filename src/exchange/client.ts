@@ -10,7 +10,8 @@
  *   optional    when there is one now (higher limits)           repeated once without, and the session is renewed
  *   none        never                                           –
  *
- * Repeats stay within the call's deadline. What did not fit the contract is told to `onBadRecord`, once for a whole record
+ * Repeats stay within the call's deadline. Data that does not match the contract is reported to `onBadRecord`, once for
+ * a whole record
  * (which is thrown as BadRecord too) and once for each row that was left out of a list (the others are returned).
  */
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -27,33 +28,33 @@ import type { WalletSession } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface ClientCall {
-  /** Configured name of the wallet in whose session to ask. */
+  /** Configured name of the wallet whose session is used. */
   readonly wallet?: string | undefined;
   /** Default: the rest (3). */
   readonly lane?: Lane | undefined;
-  /** The time by which it should be done, monotonic ms; of two in a lane the earlier goes first. Default: now. */
+  /** The time by which it should be done, monotonic ms; the earlier of two in a lane goes first. Default: now. */
   readonly dueMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Limit for attempts, sign-in and repeats; ms. Waiting for the budget does not count. Default 30 000. */
   readonly deadlineMs?: number | undefined;
-  /** Limit for waiting for the budget, ms, in each attempt. Default: what is left of `deadlineMs`. */
+  /** Limit for waiting for the budget, ms, in each attempt. Default: the rest of `deadlineMs`. */
   readonly waitMs?: number | undefined;
-  /** Called with true when the call begins to wait for the budget, with false when it ends to. */
+  /** Called with true when the call starts to wait for the budget, with false when the wait ends. */
   readonly onWait?: ((waiting: boolean) => void) | undefined;
-  /** Called with the places in the answer's list of rows that cannot be read; they are left out. */
+  /** Called with the positions of unreadable rows in the answer's list; they are left out. */
   readonly onRejected?: ((places: readonly number[]) => void) | undefined;
 }
 
 export type ExchangeClient = Client<ClientCall>;
 
-/** Something that the exchange answered and the contract does not know. */
+/** An answer, or part of one, that does not match the contract. */
 export interface BadRecordReport {
   readonly endpoint: string;
   readonly wallet: string | null;
   /** One line: endpoint, field, what was expected, what was found. */
   readonly problem: string;
   readonly fields: ReplyProblem["fields"];
-  /** Makes the body, or the row, as text without secrets, cut to 64 Ki characters; null: there is none to keep. */
+  /** Returns the body, or the row, as text without secrets, cut to 64 Ki characters; null: there is none to store. */
   readonly body: () => string | null;
 }
 
@@ -64,7 +65,7 @@ export interface ClientOptions {
   readonly onBadRecord: (report: BadRecordReport) => void;
 }
 
-/** Rows of one answer that are reported one by one; more of them are broken the same way. */
+/** Maximum rows of one answer that are reported separately; more of them have the same defect. */
 const maxReported = 50;
 
 export function createClient({ caller, sessions, clock, onBadRecord }: ClientOptions): ExchangeClient {
@@ -80,7 +81,7 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
         else endMs += clock.elapsedMs() - waitsFromMs;
         call.onWait?.(waiting);
       };
-      // What cannot be asked is not worth a sign-in. (What needs none is looked at as it is sent.)
+      // Invalid arguments need no sign-in. (Without a session they are checked when the call is sent.)
       if (endpoint.session === "required") {
         const problems = checkArgs(endpoint, args as Readonly<Record<string, unknown>>, clock.nowMs());
         if (problems.length > 0) throw new ArgumentsRefused(endpoint.name, problems);
@@ -126,7 +127,7 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
   ) as unknown as ExchangeClient;
 }
 
-/** A row as text, to be kept; null where it is nested too deep to be written. */
+/** Returns a row as text for storage; null if it is nested too deeply. */
 function textOf(row: unknown, secrets: readonly string[]): string | null {
   try {
     const text = writeJson(row);
@@ -138,7 +139,7 @@ function textOf(row: unknown, secrets: readonly string[]): string | null {
 
 type Send = (bearer: string | null) => Promise<Called<unknown>>;
 
-/** Once as it is, once after a renewal, once after a sign-in: what each recovery does is the session's to decide. */
+/** Tries up to three times: as is, after a renewal, after a sign-in; the session decides how to recover. */
 async function required(
   endpoint: Endpoint,
   session: WalletSession | undefined,

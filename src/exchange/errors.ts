@@ -1,11 +1,11 @@
 /**
- * The errors between us and the exchange, which say what may be done about it. None of them carries a token, a signature, a
- * request body or a header; text that the exchange sent is bounded and cleaned.
+ * The errors of requests to the exchange, with the possible reaction. None of them contains a token, a signature, a
+ * request body or a header; text from the exchange is bounded and cleaned.
  *
- *   ExchangeError            the call failed: which endpoint, status, code, whether trying again can help, and when
- *     BadRecord              it was answered, but not with what the contract says: which field, and the body to keep
+ *   ExchangeError            the call failed: endpoint, status, code, if and when a retry can help
+ *     BadRecord              it was answered, but not as in the contract: the field, and the body for storage
  *
- * A caller that gave up through its own signal gets that signal's reason, not one of these.
+ * A caller that cancelled through its own signal gets that signal's reason, not one of these.
  */
 import { remedyFor } from "../contract/errors.ts";
 import type { ReplyProblem } from "../contract/reply.ts";
@@ -13,7 +13,7 @@ import { escaped } from "../domain/escape.ts";
 import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
 import type { FailureReason } from "../domain/observation.ts";
 
-/** Longest body that a BadRecord keeps, in characters. */
+/** Maximum length of a body in a BadRecord, in characters. */
 export const MOST_KEPT_BODY = 65_536;
 const MOST_TEXT = 200;
 /** Longer texts are cut before they are searched. */
@@ -22,12 +22,12 @@ const MOST_SEARCHED = 4_096;
 export interface ExchangeErrorFacts {
   readonly endpoint: string;
   readonly reason: FailureReason;
-  /** The event, for people; the endpoint's name is put before it. */
+  /** The failure, for people; the endpoint's name is put before it. */
   readonly what: string;
   readonly status?: number | null;
   readonly code?: string | null;
   readonly retryAfterMs?: number | null;
-  /** False when the request certainly never left this machine. Default true. */
+  /** False if the request certainly did not leave this machine. Default true. */
   readonly sent?: boolean;
   readonly cause?: unknown;
 }
@@ -36,16 +36,18 @@ export class ExchangeError extends Error {
   override readonly name: string = "ExchangeError";
   /** Name in the table of endpoints. */
   readonly endpoint: string;
-  /** HTTP status; null when there was no answer. */
+  /** HTTP status; null without an answer. */
   readonly status: number | null;
-  /** The exchange's error code, or one of ours (`timeout`, `unreachable`, `budget`, `no_auth_session`, …); null: prose. */
+  /**
+   * The exchange's error code, or a local one (`timeout`, `unreachable`, `budget`, `no_auth_session`, …); null: prose.
+   */
   readonly code: string | null;
   readonly reason: FailureReason;
-  /** Trying the same again later can help. */
+  /** True if a later retry can help. */
   readonly retryable: boolean;
-  /** The wait that the exchange asked for, ms; null when it did not. */
+  /** The wait that the exchange asked for, ms; null: none. */
   readonly retryAfterMs: number | null;
-  /** The exchange may have acted on it although we have no answer. */
+  /** True if the exchange may have processed the request without an answer. */
   readonly sent: boolean;
 
   constructor(facts: ExchangeErrorFacts) {
@@ -59,7 +61,7 @@ export class ExchangeError extends Error {
     this.sent = facts.sent ?? true;
   }
 
-  /** Refused for the session's sake: a new token can help. */
+  /** True if the session was refused: a new token can help. */
   get sessionRefused(): boolean {
     return this.reason === "signed-out" && this.status !== null;
   }
@@ -72,12 +74,12 @@ const retryableReasons: ReadonlySet<FailureReason> = new Set([
   "server-error",
 ]);
 
-/** An answer, or one row of it, that is not what the contract says. */
+/** An answer, or one row of it, that does not match the contract. */
 export class BadRecord extends ExchangeError {
   override readonly name = "BadRecord";
   /** The fields, and the expected values. */
   readonly fields: ReplyProblem["fields"];
-  /** Not listed, so that no log takes it. */
+  /** Private, so that no log includes it. */
   readonly #body: () => string | null;
 
   constructor(
@@ -94,18 +96,18 @@ export class BadRecord extends ExchangeError {
     this.#body = body;
   }
 
-  /** Makes the received body without secrets, cut to 64 Ki characters; null where all of it may be one. */
+  /** Returns the received body without secrets, cut to 64 Ki characters; null if all of it may be a secret. */
   body(): string | null {
     return this.#body()?.slice(0, MOST_KEPT_BODY) ?? null;
   }
 }
 
-/** The text if it is an error's code; null: prose, or none. */
+/** Returns the text if it is an error code; null: prose, or none. */
 export function errorCode(text: string | null): string | null {
   return text !== null && /^[a-z][a-z0-9_]{1,63}$/.test(text) ? text : null;
 }
 
-/** The error for a refusing answer. `text` is what stood in its `error` field, or null. */
+/** Returns the error for a refusing answer. `text` is the value of its `error` field, or null. */
 export function refusal(
   endpoint: string,
   status: number,
@@ -137,8 +139,8 @@ function refusalReason(status: number, code: string | null): FailureReason {
 }
 
 /**
- * Text from outside, fit for a message: one line, bounded, without the given secrets, however encoded, and without anything that
- * could be one (dotted like a token, or longer without a break than an address).
+ * Cleans a text from outside for a message: one line, bounded, without the given secrets in any encoding, and without
+ * anything that could be one (dotted like a token, or longer without a break than an address).
  */
 export function cleanText(text: string, secrets: readonly string[] = []): string {
   const known = secrets.filter(({ length }) => length >= 8);
@@ -151,7 +153,7 @@ export function cleanText(text: string, secrets: readonly string[] = []): string
   return clean.length > MOST_TEXT ? `${clean.slice(0, MOST_TEXT)}…` : clean;
 }
 
-/** The reason why a read failed, for a `failed` observation: never a secret, fit for people. */
+/** Returns the reason of a failed read for a `failed` observation, for people and without secrets. */
 export function failureOf(error: unknown): { reason: FailureReason; detail: string } {
   if (error instanceof ExchangeError) return { reason: error.reason, detail: error.message };
   return { reason: "refused", detail: error instanceof Error ? cleanText(error.message) : "failed" };

@@ -20,17 +20,17 @@ import type { Clock } from "../domain/clock.ts";
 const MAX_SAMPLES = 32;
 const BELIEVED = 3;
 export const BETWEEN_SAMPLES_MS = 200;
-/** Answers of one clock differ by no more, ms. */
+/** Maximum difference between answers of one clock, ms. */
 const APART_MS = 2_000;
-/** Votes by which a rival has to lead: with a quarter of the servers wrong, one rival in 20 million ever does. */
+/** Lead in votes that a rival needs: with a quarter of the servers wrong, one rival in 20 million reaches it. */
 const VOTES = 16;
 const HELD_MS = 30_000;
-/** An offset up to this corrects the clock before it is agreed on: the prices of a stream are of the exchange's time. */
+/** Maximum offset that corrects the clock before it is agreed on: stream prices have the exchange's time. */
 const PROVISIONAL_MS = 60_000;
-/** The largest offset of an exchange's clock that is taken. */
+/** The largest accepted offset of the exchange's clock. */
 export const MAX_OFFSET_MS = 86_400_000;
 
-/** Bounds of the exchange's clock less our monotonic clock, ms. */
+/** Bounds of the exchange's clock minus our monotonic clock, ms. */
 interface Bounds {
   readonly low: number;
   readonly high: number;
@@ -39,7 +39,7 @@ interface Bounds {
 /** Recent answers of one clock. */
 class Estimate {
   #samples: Bounds[];
-  /** The bounds that the longest run of the newest answers agree on. */
+  /** The bounds on which the longest run of the newest answers agrees. */
   bounds: Bounds;
   /** True once the time of an answer agreed with our wall clock. */
   #isVouched = false;
@@ -50,7 +50,7 @@ class Estimate {
     this.#isVouched = isVouched;
   }
 
-  /** True if it does not rest on a single answer. */
+  /** True if it is based on more than one answer. */
   get agreed(): boolean {
     return this.#isVouched || this.#samples.length >= BELIEVED;
   }
@@ -90,7 +90,7 @@ export class ExchangeTime {
   readonly #clock: Clock;
   #estimate: Estimate | null = null;
   #rival: Rival | null = null;
-  /** `offsetMs` when an answer agreed with the estimate last. */
+  /** `offsetMs` at the last answer that agreed with the estimate. */
   #usualOffsetMs = 0;
   #lastSampleMs = Number.NEGATIVE_INFINITY;
   #header = "";
@@ -98,15 +98,18 @@ export class ExchangeTime {
   readonly #maxOffsetMs: number;
   readonly #onRefused: (offsetMs: number) => void;
   readonly #agreement = Promise.withResolvers<void>();
-  /** Answers without one that could be taken. */
+  /** Answers in a row with a refused time. */
   #refusedInRow = 0;
-  /** Our wall clock less the exchange's, ms, as the newest answer tells it, which is too far off to be taken; null: it is not. */
+  /**
+   * Our wall clock minus the exchange's, ms, by the newest answer, if that offset is too large to be accepted; null: it
+   * is not.
+   */
   refusedOffsetMs: number | null = null;
 
   /**
-   * @param clock the machine's own, not one that is corrected by this very measurement
-   * @param maxOffsetMs the largest offset that is taken
-   * @param onRefused called with the offset when the first answer is refused, and again after others were taken
+   * @param clock the machine's own, not one corrected by this measurement
+   * @param maxOffsetMs the largest accepted offset
+   * @param onRefused called with the offset when the first answer is refused, and again after others were accepted
    */
   constructor(
     clock: Clock,
@@ -133,18 +136,21 @@ export class ExchangeTime {
     return this.#agreement.promise;
   }
 
-  /** Our wall clock less the exchange's, ms; 0 while nothing contradicts that they agree. */
+  /** Our wall clock minus the exchange's, ms; 0 while no measurement contradicts that. */
   get offsetMs(): number {
     return this.#estimate === null ? 0 : this.#offsetOf(this.#estimate.bounds);
   }
 
-  /** `offsetMs` once it is agreed on. Before, 0 where it is large: a single answer may be of a server whose clock is wrong. */
+  /**
+   * `offsetMs` once it is agreed on. Before, 0 if it is large: a single answer may come from a server with a wrong
+   * clock.
+   */
   get agreedOffsetMs(): number {
     const { offsetMs } = this;
     return this.agreed || Math.abs(offsetMs) <= PROVISIONAL_MS ? offsetMs : 0;
   }
 
-  /** Wall time at the exchange, ms. Our own while unmeasured. */
+  /** Returns the wall time of the exchange, ms; our own while unmeasured. */
   nowMs(): number {
     return this.#clock.nowMs() - this.offsetMs;
   }
@@ -160,7 +166,7 @@ export class ExchangeTime {
     this.#lastSampleMs = receivedMs;
     const offsetMs = this.#clock.nowMs() - this.#headerMs;
     if (Math.abs(offsetMs) > this.#maxOffsetMs) {
-      // One server of several says nothing of the exchange's time.
+      // One server of several does not show the exchange's time.
       if (this.agreed && ++this.#refusedInRow < VOTES) {
         this.#voteAgainst();
         return;
@@ -207,7 +213,7 @@ export class ExchangeTime {
     return votes >= VOTES && nowMs - sinceMs >= HELD_MS;
   }
 
-  /** True if our wall clock is as far from the exchange's by these bounds as it was before; at first, if they agree. */
+  /** Returns true if these bounds give the previous offset of our wall clock; at first, if they give none. */
   #isUsual(bounds: Bounds): boolean {
     return Math.abs(this.#offsetOf(bounds) - this.#usualOffsetMs) <= APART_MS;
   }

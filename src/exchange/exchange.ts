@@ -1,5 +1,5 @@
 /**
- * The exchange as the rest of the daemon holds it: its parts, put together, started and stopped as one.
+ * Composes the access to the exchange, with a common start and stop.
  *
  *   client ──► sessions ──► caller ──► budget, http ──► the exchange
  */
@@ -19,28 +19,28 @@ export interface ExchangeOptions {
   readonly settings: Pick<ExchangeSettings, "baseUrl" | "requestsPerSecond">;
   /** The version of perpwatch. */
   readonly version: string;
-  /** The machine's own, uncorrected: the exchange's time is measured against it. */
+  /** The machine's clock, uncorrected: the exchange's time is measured against it. */
   readonly clock: Clock;
   readonly random: Random;
-  /** The way out of requests. Default: connections to `baseUrl`. */
+  /** Sends requests. Default: connections to `baseUrl`. */
   readonly dispatcher?: HttpDispatcher | undefined;
   /** Wallets that have a key. */
   readonly wallets: readonly SessionWallet[];
   readonly store: SessionStore;
   readonly onSession: (change: SessionChange) => void;
-  /** Troubles of a session that have no consequence yet; for the log. */
+  /** Called with problems of a session that have no effect yet; for the log. */
   readonly onTrouble: (wallet: string, detail: string) => void;
   readonly onBadRecord: (report: BadRecordReport) => void;
-  /** Something was signed for a wallet, or refused; for the log. */
+  /** Called when something was signed for a wallet, or refused; for the log. */
   readonly onSignature?: (wallet: string, entry: SignatureEntry) => void;
-  /** As of `HttpOptions`. */
+  /** See `HttpOptions`. */
   readonly onTimeRefused?: (offsetMs: number) => void;
 }
 
 export interface Exchange {
   readonly client: ExchangeClient;
   readonly sessions: Sessions;
-  /** The reasons why a login text or a login transaction is not signed, for people, one of each; empty: all are. */
+  /** The distinct reasons why a login text or a login transaction is not signed, for people; empty: all are signed. */
   readonly loginTrouble: string;
   readonly budget: RequestBudget;
   readonly http: Http;
@@ -49,16 +49,19 @@ export interface Exchange {
    * @throws {ExchangeError} when one is not answered; the signal's reason
    */
   readTime(limitMs: number, signal?: AbortSignal): Promise<void>;
-  /** Loads sessions and keeps them; does not wait for the exchange. */
+  /** Loads sessions and maintains them; does not wait for the exchange. */
   start(): Promise<void>;
-  /** Lets renewals under way be stored (at most 5 s), then ends all connections. Repeatable; fine when unstarted. */
+  /**
+   * Waits until renewals under way are stored (at most 5 s), then ends all connections. Repeatable, also without a
+   * start.
+   */
   stop(): Promise<void>;
 }
 
 const beforeFigures = (reason: string) => /^\D*/.exec(reason)![0];
-/** Reasons of refusals that are told. */
+/** Maximum reasons of refusals in the text. */
 const maxReasons = 3;
-/** The order in which refusals are told. */
+/** The order of refusals in the text. */
 const loginActs = ["login text", "login transaction"] as const;
 
 export function createExchange(options: ExchangeOptions): Exchange {
@@ -79,7 +82,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   const refused = new Map<string, { readonly act: SignatureEntry["act"]; readonly reason: string }>();
   const sessions = createSessions({
     onSignature(wallet, entry) {
-      // The next login of the same wallet that is signed ends it: others may have a form that was trusted before.
+      // The next signed login of the same wallet ends it: others may have an earlier trusted form.
       refused.delete(wallet);
       if (entry.refused !== null) refused.set(wallet, { act: entry.act, reason: entry.refused });
       options.onSignature?.(wallet, entry);
@@ -102,7 +105,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
         last
           .flatMap(({ act, reason }) => (act === kind ? [reason] : []))
           .sort((a, b) => (beforeFigures(a) < beforeFigures(b) ? -1 : 1));
-      // Those that differ in a figure, such as by how much clocks do, are one.
+      // Reasons that differ only in a number, such as a clock difference, are one.
       const distinct = new Map(loginActs.flatMap(reasonsOf).map((one) => [beforeFigures(one), one]));
       const reasons = [...distinct.values()];
       const more = reasons.length - maxReasons;
@@ -117,7 +120,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
           {},
           { deadlineMs: endMs - clock.elapsedMs(), ...(signal ? { signal } : {}) },
         );
-        // One that states no time, or none that can be taken, does so each time.
+        // An answer without an acceptable time will not improve with a retry.
         if (http.time.agreed || !http.time.known) return;
         if (clock.elapsedMs() + BETWEEN_SAMPLES_MS >= endMs) return;
         await clock.sleep(BETWEEN_SAMPLES_MS, signal);

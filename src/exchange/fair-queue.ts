@@ -1,8 +1,8 @@
 /**
  * Queues that share one server by weight: self-clocked fair queueing.
  *
- * Each queue is in the order of what is due first, and of equals first in, first out. Among the heads of all queues the one with the smallest finish tag is next; the tag is
- * the virtual time at which the queue became busy, or the tag of the entry before, plus size / weight. So a queue that is
+ * Each queue is ordered by due time, and equal ones first in, first out. Among the heads of all queues the one with the
+ * smallest finish tag is next; the tag is
  * never empty gets at least its weight's share of what is served, however busy the others are, and an entry of an idle queue
  * is served after at most as much work of the others as its weight allows. An entry can leave before its turn.
  */
@@ -11,7 +11,7 @@ export interface FairEntry {
   readonly size: number;
   /** The time by which it should be done; any clock that all entries share. */
   readonly dueMs: number;
-  /** Left before its turn. Only the queue writes it. */
+  /** True if it left before its turn. Only the queue writes it. */
   gone: boolean;
 }
 
@@ -77,29 +77,29 @@ export class FairQueue<Name extends string | number, E extends FairEntry> {
     this.#size++;
   }
 
-  /** Takes an entry out that is still in the queue. */
+  /** Removes an entry that is still in the queue. */
   leave(name: Name, entry: E): void {
     entry.gone = true;
     this.#queues.get(name)!.size--;
     this.#noteLess();
   }
 
-  /** The next entry, which stays in its queue; undefined when all queues are empty. */
+  /** Returns the next entry without removing it; undefined if all queues are empty. */
   first(): E | undefined {
     return this.#next()?.first();
   }
 
-  /** Takes the next entry out. */
+  /** Removes and returns the next entry. */
   shift(): E | undefined {
     return this.#shift(this.#next());
   }
 
-  /** The first entry of a queue, which stays in it. */
+  /** Returns the first entry of a queue without removing it. */
   firstOf(name: Name): E | undefined {
     return this.#queues.get(name)!.first();
   }
 
-  /** Takes the first entry of a queue out, whatever its turn. */
+  /** Removes and returns the first entry of a queue, whatever its turn. */
   shiftOf(name: Name): E | undefined {
     return this.#shift(this.#queues.get(name));
   }
@@ -132,7 +132,7 @@ export class FairQueue<Name extends string | number, E extends FairEntry> {
   #noteLess(): void {
     this.#size--;
     if (this.#size > 0) return;
-    // Tags grow with each entry; without anybody who waits they have no meaning.
+    // Tags grow with each entry; without waiting entries they have no meaning.
     this.#virtual = 0;
     for (const queue of this.#queues.values()) queue.tag = 0;
   }

@@ -1,4 +1,4 @@
-/** Stream messages that wait for one before them, by slot and, within a slot, by arrival. */
+/** Stream messages that wait for an earlier one, by slot and, within a slot, by arrival. */
 import type { TraderStateMessage } from "../contract/index.ts";
 
 export interface HeldMessage {
@@ -7,14 +7,14 @@ export interface HeldMessage {
   readonly atMs: number;
 }
 
-/** The time for which a message waits for one of another subaccount, ms: a poll has long been answered then. */
+/** Maximum wait of a message for one of another subaccount, ms: a poll has been answered by then. */
 export const HOLD_MS = 5_000;
-/** Beyond it the oldest is dropped: a whole answer replaces it. */
+/** Maximum held messages; the oldest is dropped, and a full snapshot replaces it. */
 const MAX_HELD = 100;
 
 export class HeldMessages {
   readonly #held: HeldMessage[] = [];
-  /** Arrival of the first one that was dropped for want of room while others were held, ms; infinite: none was. */
+  /** Arrival of the first message dropped at the maximum while others were held, ms; infinite: none. */
   #droppedMs = Number.POSITIVE_INFINITY;
 
   get any(): boolean {
@@ -27,17 +27,17 @@ export class HeldMessages {
     if (this.#held.length > MAX_HELD) this.#droppedMs = Math.min(this.#droppedMs, this.#held.shift()!.atMs);
   }
 
-  /** Arrival of what has waited longest, ms. */
+  /** Arrival of the message that has waited longest, ms. */
   #sinceMs(): number {
     if (this.#held.length === 0) this.#droppedMs = Number.POSITIVE_INFINITY;
     return this.#held.reduce((least, { atMs }) => Math.min(least, atMs), this.#droppedMs);
   }
 
   /**
-   * Takes out the next one that follows on from what is known; null: there is none. The order within a slot is not known, so
-   * any message of the oldest slot may be next; once one has been held for long, any message: subaccounts follow each
-   * their own sequence.
-   * @param coveredSlot drops messages of earlier slots that do not follow: a whole answer of that slot includes them
+   * Removes and returns the next message that follows the known state; null: none. The order within a slot is unknown,
+   * so any message of the oldest slot may be next; once one has been held for the maximum time, any message, since each
+   * subaccount has its own sequence.
+   * @param coveredSlot drops messages of earlier slots that do not follow: a full snapshot of that slot includes them
    */
   next(
     follows: (message: TraderStateMessage) => boolean,

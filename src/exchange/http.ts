@@ -1,9 +1,10 @@
 /**
- * One request to the exchange and its answer, as text: connections, time limits, size limits. What the text means, what
- * may be repeated and what a refusal asks for is decided above (call.ts).
+ * One request to the exchange and its answer, as text: connections, time limits, size limits. The caller (call.ts)
+ * interprets the text, and decides on repeats and refusals.
  *
  * Connections are kept alive and shared by all wallets. Each request has one limit for everything (connecting, waiting,
- * reading), kept by the injected clock; undici's own limits on connect, headers and body stand behind it in real time.
+ * reading), measured by the injected clock; undici's own limits on connect, headers and body apply in real time as
+ * well.
  * Each answer with a `Date` also measures the exchange's clock.
  */
 import type { IncomingHttpHeaders } from "node:http";
@@ -15,36 +16,38 @@ import { ExchangeTime, MAX_OFFSET_MS } from "./exchange-time.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
 export interface HttpOptions {
-  /** As configured: origin, maybe with a path before `/v1`. */
+  /** As configured: origin, optionally with a path before `/v1`. */
   readonly baseUrl: string;
-  /** The machine's own clock, uncorrected: the exchange's time is measured against it. */
+  /** The machine's clock, uncorrected: the exchange's time is measured against it. */
   readonly clock: Clock;
   /** The version of perpwatch, for the client-identity header. */
   readonly version: string;
-  /** Most connections at a time. Default 64. */
+  /** Maximum connections. Default 64. */
   readonly connections?: number;
-  /** The way out. Default: a pool of connections of its own. */
+  /** Sends requests. Default: a separate pool of connections. */
   readonly dispatcher?: HttpDispatcher;
-  /** Largest body of an answer that is read, bytes. Default 16 MiB. */
+  /** Maximum body of an answer, bytes. Default 16 MiB. */
   readonly maxBytes?: number;
   /** Real-time limits of one connection, ms. Defaults 5 000, 30 000, 30 000. */
   readonly connectMs?: number;
   readonly headersMs?: number;
   readonly bodyMs?: number;
-  /** Called when the exchange's time is too far from ours to be taken, with our wall clock less the exchange's, ms. */
+  /**
+   * Called if the exchange's time is too far from ours to be accepted, with our wall clock minus the exchange's, ms.
+   */
   readonly onTimeRefused?: ((offsetMs: number) => void) | undefined;
 }
 
-/** Carries requests out and hands their answers to undici's callbacks: a pool of connections, or a stand-in for one. */
+/** Sends requests and passes their answers to undici's callbacks: a pool of connections, or a test double. */
 export interface HttpDispatcher {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): unknown;
-  /** Fails what is under way. */
+  /** Fails all requests under way. */
   destroy(): Promise<void>;
 }
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";
-  /** Path and query, percent-encoded, to put behind the base URL. */
+  /** Path and query, percent-encoded, appended to the base URL. */
   readonly target: string;
   /** JSON value; null: no body. */
   readonly body: unknown;
@@ -60,7 +63,7 @@ export interface HttpAnswer {
   readonly retryAfterMs: number | null;
 }
 
-/** No whole answer came. `sent` is false when the request certainly did not reach the exchange. */
+/** There was no complete answer. `sent` is false if the request certainly did not reach the exchange. */
 export class HttpFailure extends Error {
   override readonly name = "HttpFailure";
   readonly kind: "unreachable" | "timeout" | "tooLarge";
@@ -77,7 +80,7 @@ export interface Http {
   send(request: HttpRequest): Promise<HttpAnswer>;
   /** The exchange's clock. */
   readonly time: ExchangeTime;
-  /** Our wall clock less the exchange's, ms. */
+  /** Our wall clock minus the exchange's, ms. */
   readonly offsetMs: number;
   /** Requests under way. */
   readonly inFlight: number;
@@ -103,7 +106,7 @@ export function createHttp(options: HttpOptions): Http {
       keepAliveTimeout: 30_000,
       maxResponseSize: maxBytes,
     });
-  // The time of a simulator on this machine may be any.
+  // The time of a simulator on this machine may have any offset.
   const maxOffsetMs = isLoopbackHost(base.hostname) ? Number.POSITIVE_INFINITY : MAX_OFFSET_MS;
   const time = new ExchangeTime(clock, maxOffsetMs, options.onTimeRefused);
   const plain = {
@@ -132,7 +135,7 @@ export function createHttp(options: HttpOptions): Http {
       const reading = new Reading(
         (status, { date, age, "retry-after": wait }, text) => {
           if (!end()) return;
-          // A cached answer carries the time of another one.
+          // A cached answer has an old time.
           if (typeof date === "string" && (age === undefined || age === "0")) {
             time.sample(sentMs, reading.startedMs, date);
           }
@@ -145,7 +148,7 @@ export function createHttp(options: HttpOptions): Http {
         clock,
       );
       const cancelLimit = clock.after(request.limitMs, () => {
-        // What is left of a limit differs each time; the same trouble has to read the same, so that it is told once.
+        // The rest of a limit differs each time; the same failure needs the same text, so that it is logged once.
         if (end()) reject(new HttpFailure("timeout", "no whole answer in time", reading.sent));
         reading.abort();
       });
@@ -181,13 +184,13 @@ export function createHttp(options: HttpOptions): Http {
 }
 
 /**
- * Collects one answer from the pool's callbacks. The usual way (`pool.request`) makes a stream for each body, which costs
- * more than everything else about a small answer.
+ * Collects one answer from the pool's callbacks. The standard way (`pool.request`) creates a stream for each body,
+ * which costs more than the rest of a small answer.
  */
 class Reading implements Dispatcher.DispatchHandler {
-  /** The time at which the head of the answer came, by the monotonic clock. */
+  /** The arrival of the answer's head, by the monotonic clock. */
   startedMs = 0;
-  /** True if a connection took the request up: from then on it may have arrived. */
+  /** True once a connection took the request: from then on it may have arrived. */
   sent = false;
   readonly #done: (status: number, headers: IncomingHttpHeaders, text: string) => void;
   readonly #failed: (error: unknown) => void;
@@ -217,7 +220,7 @@ class Reading implements Dispatcher.DispatchHandler {
     return first;
   }
 
-  /** Gives the request up, now or, when it still waits for a connection, as soon as it gets one. */
+  /** Cancels the request, now or, if it still waits for a connection, as soon as it gets one. */
   abort(): void {
     this.#aborted = true;
     this.#controller?.abort(new Error("given up"));
@@ -253,7 +256,7 @@ class Reading implements Dispatcher.DispatchHandler {
   }
 }
 
-/** UTF-8, without the byte order mark that some servers put before it. */
+/** Decodes UTF-8, without the byte order mark that some servers send. */
 function textOf(bytes: Buffer): string {
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   return bytes.toString("utf8", marked ? 3 : 0);
@@ -285,7 +288,7 @@ function failure(error: unknown, maxBytes: number, connectMs: number): HttpFailu
   }
 }
 
-/** Several addresses that were all tried come as one error without text of its own. */
+/** Several failed addresses come as one error without a text. */
 function summary(error: unknown): { code: string; message: string } {
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const { code, message } = first as { code?: unknown; message?: unknown };

@@ -1,18 +1,18 @@
 /**
- * The exchange from the outside.
+ * Access to the exchange.
  *
- *   exchange.ts       all of it, put together
+ *   exchange.ts       the composition of all parts
  *   client.ts         one typed method for each endpoint, under a wallet's session
  *   session(s).ts     access tokens: sign in, refresh, recover; tokens.ts, sign-in.ts: their parts
  *   call.ts           one call: arguments, turn, attempts, record; outage-end.ts: the first answer after an outage
  *   budget.ts         the request budget of the process: lanes with shares (fair-queue.ts), and the rate that the exchange
  *                     grants (rate-control.ts)
  *   http.ts           one request, one answer; exchange-time.ts: the exchange's clock
- *   streams.ts        the stream: one common connection, and one a wallet; stream-link.ts: a connection that comes back,
+ *   streams.ts        the stream: one common connection, and one a wallet; stream-link.ts: a reconnecting connection,
  *                     stream-socket.ts, -subscriptions.ts, -liveness.ts, -auth.ts: its parts
- *   ledger-slots.ts   slots that the ledger can have come to
- *   trader-mirror.ts  one account family as polls and stream tell it together
- *   errors.ts         what can go wrong, and what may be done about it
+ *   ledger-slots.ts   the slots that the ledger can have reached
+ *   trader-mirror.ts  the merged state of one account family from polls and stream
+ *   errors.ts         the errors and the possible reactions
  *   settings.ts       the `exchange:` section
  */
 export * from "./budget.ts";

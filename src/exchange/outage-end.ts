@@ -1,4 +1,4 @@
-/** Notices the end of an outage: the first answer after a time in which requests failed and none was answered. */
+/** Detects the end of an outage: the first answer after a time in which requests failed and none was answered. */
 
 /** A shorter time without answers is no outage, ms. */
 const MIN_OUTAGE_MS = 2_000;
@@ -13,12 +13,12 @@ export class OutageEnd {
     this.#onEnd.push(run);
   }
 
-  /** A request got no answer, or one of a server that cannot answer now (5xx). */
+  /** Notes a request without an answer, or with a server error (5xx). */
   failed(nowMs: number): void {
     this.#failingSinceMs ??= nowMs;
   }
 
-  /** A request was answered, be it with a refusal. */
+  /** Notes an answer, including a refusal. */
   answered(nowMs: number): void {
     const sinceMs = this.#failingSinceMs;
     if (sinceMs === null) return;

@@ -1,4 +1,4 @@
-/** The time for which a caller waits for something that others may wait for as well. */
+/** Maximum wait of a caller for shared work. */
 import type { Clock } from "../domain/clock.ts";
 
 /** Maximum time for which a caller waits. */
@@ -8,7 +8,9 @@ export interface Patience {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Waits for work that goes on when the caller gives up. @param onLate makes the error of a caller whose patience is at its end */
+/**
+ * Waits for work that continues after the caller gives up. @param onLate creates the error at the caller's time limit
+ */
 export function waitWithin<T>(
   work: Promise<T>,
   { endMs, signal }: Patience,

@@ -1,30 +1,33 @@
 /**
- * The rate at which requests may be sent: what the exchange grants, found out by its 429 answers.
+ * The rate at which requests may be sent: the rate that the exchange grants, determined from its 429 answers.
  *
  *   open ──429──► limited: paused, then one probe at a time ──any other answer──► open
  *
- *  - A refusal pauses everything for `Retry-After` if that is a second to a minute, else for one second, from the second
- *    probe on for two. In a longer pause only its probes are sure (budget.ts): an answer ends it.
- *  - A limit that also refused a probe, or that asked for a longer pause, has nothing to do with the rate as long as the one
- *    before it ended more than a minute ago: the rate is what it was as soon as a probe is answered.
- *  - Any other limit is the exchange's own rate if the refused endpoint is answered soon after it. A rate that held for ten
- *    seconds and met a limit of a moment is lowered by 5 %: a limiter also refuses requests of one kind that happen to meet.
+ *  - A refusal pauses all requests for `Retry-After` if that is a second to a minute, else for one second, from the
+ * second
+ *    probe on for two. A longer pause may end early by an answered probe (budget.ts).
+ *  - A limit that also refused a probe, or asked for a longer pause, does not concern the rate if the previous limit
+ * ended
+ *    more than a minute ago: the rate is restored as soon as a probe is answered.
+ *  - Any other limit is the exchange's own rate if the refused endpoint is answered soon after it. A rate that held for
+ * ten
+ *    seconds before a short limit is lowered by 5 %: a limiter also refuses requests of one kind that coincide.
  *    Any other is halved, but not below what was answered. An endpoint that refuses everything changes no rate (route-limits.ts).
  *  - Every ten seconds in which three quarters of the rate are used it grows: by 10 % up to the rate that was refused last, by
  *    1 % from a tenth below it on (the rate is settled), and by half above a quarter more than that and where none was
  *    refused. So a grant is kept to within a few percent at the cost of about one refusal a minute.
- *  - Without a ceiling of the user's the rate starts at 20 a second and grows in the same steps, up to 200.
+ *  - Without a user's ceiling the rate starts at 20 a second and grows in the same steps, up to 200.
  */
 
-/** The first rate without a ceiling of the user's, requests a second. */
+/** The first rate without a user's ceiling, requests a second. */
 export const AUTO_START_PER_SECOND = 20;
 export const AUTO_MAX_PER_SECOND = 200;
-/** The exchange was never seen to refuse one request a second. */
+/** Minimum rate: the exchange was never seen to refuse one request a second. */
 const FLOOR_PER_SECOND = 0.25;
 const PAUSE_MS = 1_000;
 const NEXT_PAUSE_MS = 2_000;
 export const MAX_PAUSE_MS = 60_000;
-/** Pauses up to this long are those of a limiter that waits for its next token. */
+/** Maximum pause of a limiter that waits for its next token. */
 const TOKEN_PAUSE_MS = 2_000;
 const PASSING_AFTER_MS = 60_000;
 const HOLDS_AFTER_MS = 10_000;
@@ -35,12 +38,12 @@ const SLIGHTLY_LESS = 0.95;
 const FIRST_GROWTH = 1.5;
 const GROWTH = 1.1;
 const SLOW_GROWTH = 1.01;
-/** Smaller changes are steps of the same search. */
+/** Relative changes below this are steps of the same search. */
 const SAME = 0.15;
 
 interface Limit {
   readonly sinceMs: number;
-  /** It is not the pace that is refused. */
+  /** True if the limit does not concern the rate. */
   blocked: boolean;
   refusals: number;
 }
@@ -51,41 +54,41 @@ interface SentRequest {
 }
 
 interface Answer {
-  /** Its endpoint had been refused before. */
+  /** True if its endpoint had been refused before. */
   readonly again: boolean;
   /** Answers in the last ten seconds. */
   readonly answeredPerSecond: number;
 }
 
 export class RateControl {
-  /** The user's, or the most that is tried without one. */
+  /** The user's ceiling, or the maximum without one. */
   readonly ceilingPerSecond: number;
   readonly floorPerSecond: number;
   /** Requests a second outside of pauses. */
   perSecond: number;
-  /** Since when `perSecond` is about what it is, monotonic ms. */
+  /** Time since which `perSecond` is about the same, monotonic ms. */
   sinceMs: number;
   #aboutPerSecond: number;
   /** The time of the last step, monotonic ms. */
   #changedMs: number;
   pausedUntilMs = Number.NEGATIVE_INFINITY;
   #limit: Limit | null = null;
-  /** Requests up to this number had been sent at the newest refusal. */
+  /** The number of requests sent at the newest refusal. */
   #sentBefore = 0;
   #endedMs = Number.NEGATIVE_INFINITY;
-  /** Until then an answer of a refused endpoint shows that the limit was one of the rate, not one of that endpoint. */
+  /** Time until which an answer of a refused endpoint shows that the limit concerned the rate, not the endpoint. */
   #doubtUntilMs = Number.NEGATIVE_INFINITY;
-  /** The limit before was one that a limiter ends with its next token. */
+  /** True if the previous limit was one that a limiter ends with its next token. */
   #brief = false;
   /** The newest rate that held for ten seconds since the last cut; null: none. */
   #heldPerSecond: number | null = null;
-  /** The rate that was refused last; null: none was, as far as is remembered. */
+  /** The last refused rate; null: none known. */
   #refusedPerSecond: number | null = null;
-  /** The rate that the search ended with, once the exchange's refusals made one necessary; null: it did not yet. */
+  /** The result of the search, once refusals of the exchange started one; null: none yet. */
   settledPerSecond: number | null = null;
   #lowered = false;
 
-  /** @param ceilingPerSecond the user's; null: as much as the exchange grants */
+  /** @param ceilingPerSecond the user's; null: the rate that the exchange grants */
   constructor(ceilingPerSecond: number | null, nowMs: number) {
     this.ceilingPerSecond = ceilingPerSecond ?? AUTO_MAX_PER_SECOND;
     this.perSecond = ceilingPerSecond ?? AUTO_START_PER_SECOND;
@@ -94,12 +97,12 @@ export class RateControl {
     this.#aboutPerSecond = this.perSecond;
   }
 
-  /** The exchange's refusals hold the rate below what it would be. */
+  /** True if refusals of the exchange hold the rate below its normal value. */
   get lowered(): boolean {
     return this.#lowered && this.perSecond < this.ceilingPerSecond;
   }
 
-  /** Since when requests are refused, monotonic ms; null: they are not. */
+  /** Start of the refusals, monotonic ms; null: none. */
   get limitedSinceMs(): number | null {
     return this.#limit?.sinceMs ?? null;
   }
@@ -109,7 +112,7 @@ export class RateControl {
    * @param nth its number in the order of sending  @param sent how many were sent until now
    */
   refused({ nth, sent }: SentRequest, retryAfterMs: number | null, nowMs: number): void {
-    // Requests that were under way together are one refusal, and the last of them say nothing new after the limit's end.
+    // Requests under way together count as one refusal, and the last of them add nothing after the limit's end.
     const news = nth > this.#sentBefore;
     if (!news && this.#limit === null) return;
     const first = this.#limit === null;
@@ -117,7 +120,7 @@ export class RateControl {
     const limit = this.#limit;
     if (news) limit.refusals++;
     const ownMs = limit.refusals > 1 ? NEXT_PAUSE_MS : PAUSE_MS;
-    // No time, or one that is over: by that it would be asked at the full rate.
+    // A missing or past time would resume at the full rate.
     const asked = retryAfterMs !== null && retryAfterMs >= PAUSE_MS;
     const pauseMs = asked ? Math.min(retryAfterMs, MAX_PAUSE_MS) : ownMs;
     if ((news && !first) || pauseMs > TOKEN_PAUSE_MS) limit.blocked = true;
@@ -162,8 +165,8 @@ export class RateControl {
   }
 
   /**
-   * Raises the rate where it held.
-   * @param usedPerSecond what was sent in the last ten seconds
+   * Raises the rate if it held.
+   * @param usedPerSecond requests sent in the last ten seconds, a second
    */
   grow(usedPerSecond: number, nowMs: number): void {
     if (this.#limit || nowMs - this.#changedMs < HOLDS_AFTER_MS || nowMs < this.pausedUntilMs) return;

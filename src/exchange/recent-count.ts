@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 
 const countedSeconds = 10;
 
-/** Counts what happened in the last ten seconds: by the second, and of the first one the share that is still among them. */
+/** Counts events of the last ten seconds: by the second, with a proportional share of the first one. */
 export class RecentCount {
   readonly #clock: Clock;
   readonly #seconds = new Float64Array(countedSeconds + 1);

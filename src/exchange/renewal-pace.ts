@@ -1,4 +1,4 @@
-/** The pace of a wallet's renewals: the back-off after failures, and so many after refusals in a minute. */
+/** The pace of a wallet's renewals: the back-off after failures, and the maximum number after refusals in a minute. */
 import type { Clock, Random } from "../domain/clock.ts";
 import type { ExchangeError } from "./errors.ts";
 import { isRefusal } from "./sign-in-errors.ts";
@@ -12,9 +12,9 @@ export class RenewalPace {
   readonly #clock: Pick<Clock, "elapsedMs">;
   readonly #random: Random;
   #failures = 0;
-  /** No renewal is begun before, monotonic ms. */
+  /** The earliest start of a renewal, monotonic ms. */
   #notBeforeMs = 0;
-  /** Nor before this, whatever answers meanwhile: refusals, and what the exchange asked for, monotonic ms. */
+  /** The earliest start even if the exchange answers: set by refusals and requested waits, monotonic ms. */
   #heldUntilMs = 0;
   #recoveriesMs: number[] = [];
 
@@ -28,7 +28,7 @@ export class RenewalPace {
     return this.#failures;
   }
 
-  /** No renewal is begun before, monotonic ms. */
+  /** The earliest start of a renewal, monotonic ms. */
   get notBeforeMs(): number {
     return this.#notBeforeMs;
   }
@@ -37,12 +37,12 @@ export class RenewalPace {
     this.#failures = 0;
   }
 
-  /** The next renewal begins at once. */
+  /** Ends the wait: the next renewal starts at once. */
   hurry(): void {
     this.#notBeforeMs = this.#heldUntilMs = 0;
   }
 
-  /** The exchange answers again: the next renewal begins within this time, ms. @returns false if it was to begin before */
+  /** The exchange answers again: the next renewal starts within this time, ms. @returns false if it was due earlier */
   endEarly(withinMs: number): boolean {
     const soonMs = Math.max(this.#clock.elapsedMs() + this.#random() * withinMs, this.#heldUntilMs);
     if (soonMs >= this.#notBeforeMs) return false;
@@ -50,7 +50,7 @@ export class RenewalPace {
     return true;
   }
 
-  /** @param isSigners no exchange refused anything: the wait ends when the signer is there */
+  /** @param isSigners the signer failed, not the exchange: the wait ends when the signer is back */
   backOff(error: ExchangeError, isSigners = false): void {
     const jitter = 0.85 + 0.3 * this.#random();
     const delayMs = Math.min(maxBackOffMs, firstBackOffMs * 2 ** this.#failures) * jitter;
@@ -60,7 +60,7 @@ export class RenewalPace {
     this.#wait(waitMs, isRefusal(error) && !isSigners ? waitMs : askedMs, this.#clock.elapsedMs());
   }
 
-  /** Refusals that alternate with successes would renew without end: a minute holds only so many. */
+  /** Limits renewals in a minute: refusals that alternate with successes would renew endlessly. */
   holdRecoveries(): void {
     const nowMs = this.#clock.elapsedMs();
     this.#recoveriesMs = [...this.#recoveriesMs.filter((ms) => ms > nowMs - recoveriesMs), nowMs];
@@ -68,7 +68,7 @@ export class RenewalPace {
     if (first !== undefined) this.#wait(recoveriesMs, recoveriesMs, first);
   }
 
-  /** @param heldMs the part of it that nothing ends early, ms */
+  /** @param heldMs the part that nothing shortens, ms */
   #wait(ms: number, heldMs: number, fromMs: number): void {
     this.#notBeforeMs = Math.max(this.#notBeforeMs, fromMs + ms);
     this.#heldUntilMs = Math.max(this.#heldUntilMs, fromMs + heldMs);

@@ -1,4 +1,4 @@
-/** An answer that asks for more stops nothing for longer: what was wrong with it may be over at once. */
+/** Upper limit of a requested wait: the cause may end sooner. */
 const MAX_MS = 300_000;
 
 /**

@@ -1,28 +1,36 @@
 /**
- * Tells routes that are limited by themselves from a limit on all requests. A route has a limit of its own if
- *  - it is refused again and again while enough requests of others are answered in between, and none of its own, or
- *  - again and again requests of others are answered within the pause that its refusal asked for, however often it is
+ * Distinguishes limits of single routes from a limit on all requests. A route has a limit of its own if
+ *  - it is refused repeatedly while enough requests of others are answered in between, and none of its own, or
+ *  - repeatedly requests of others are answered within the pause that its refusal asked for, however often it is
  *    answered itself.
  */
 interface RouteRefusals {
-  /** Refusals since its last answer that count. */
+  /** Counted refusals since its last answer. */
   refusals: number;
-  /** Answers of other routes since the newest refusal that counted. */
+  /** Answers of other routes since the newest counted refusal. */
   others: number;
-  /** The requests up to this number had been sent at its newest refusal. */
+  /** The number of requests sent at its newest refusal. */
   sent: number;
-  /** The end of the long pause that its newest refusal asked for, monotonic ms; past once an answer tells what it was worth. */
+  /**
+   * The end of the long pause that its newest refusal asked for, monotonic ms; reset once an answer has evaluated it.
+   */
   pauseEndMs: number;
-  /** Long pauses within which others were answered. */
+  /** Number of long pauses within which others were answered. */
   contradicted: number;
   contradictedMs: number;
 }
 
-/** Answers of others between two refusals that count. A limit on all requests refuses some of so many. */
+/**
+ * Answers of others between two refusals after which the second one counts. A limit on all requests refuses some of
+ * them.
+ */
 const ANSWERS = 5;
-/** Refusals in a row after which the limit is the route's own for certain. */
+/** Refusals in a row after which the limit certainly belongs to the route. */
 const CERTAIN = 3;
-/** Contradicted pauses after which it is. One may have been a limit on all requests that ended early. */
+/**
+ * Number of contradicted pauses after which it does. A single one may have been a limit on all requests that ended
+ * early.
+ */
 const CONTRADICTED = 2;
 const REMEMBERED_MS = 60 * 60_000;
 const NO_PAUSE = Number.NEGATIVE_INFINITY;
@@ -45,20 +53,20 @@ export class RouteLimits {
       one.contradictedMs = nowMs;
     }
     const own = this.#routes.get(route);
-    // A request that was under way at the refusal says nothing about the time after it.
+    // A request that was under way at the refusal does not describe the time after it.
     if (!own || nth <= own.sent) return false;
     const refused = own.refusals > 0;
     own.refusals = 0;
     own.others = 0;
-    // The pause was not kept for the route itself either: it tells of nobody.
+    // The pause did not apply to the route itself either, so it shows nothing.
     own.pauseEndMs = NO_PAUSE;
     return refused && !isOwn(own, nowMs);
   }
 
   /**
-   * @param nth number of the request in the order of sending  @param sent how many were sent until now
+   * @param nth number of the request in the order of sending  @param sent number of requests sent so far
    * @param pauseMs the long pause that the refusal asked for; null: none
-   * @returns true if the limit is the route's own for certain
+   * @returns true if the limit certainly belongs to the route
    */
   refused(
     route: string,
@@ -67,7 +75,7 @@ export class RouteLimits {
     nowMs: number,
   ): boolean {
     for (const [name, other] of this.#routes) {
-      // Refused within the pause of another: that one is not alone.
+      // Refused within the pause of another route: the limit is not that route's alone.
       if (name === route || nth <= other.sent || nowMs >= other.pauseEndMs) continue;
       other.pauseEndMs = NO_PAUSE;
       other.contradicted = 0;

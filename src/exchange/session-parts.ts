@@ -1,4 +1,4 @@
-/** A wallet that has a session, and what all sessions have in common. */
+/** A wallet with a session, and the common parts of all sessions. */
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SessionStore } from "../domain/ports.ts";
 import type { WalletSigner } from "../signer/signer.ts";
@@ -6,7 +6,7 @@ import type { Caller } from "./call.ts";
 import type { LoginKind, SignatureEntry } from "./sign-in.ts";
 
 export interface SessionWallet {
-  /** As configured. */
+  /** The configured name. */
   readonly name: string;
   readonly key: WalletSigner;
   readonly login: LoginKind;
@@ -19,11 +19,11 @@ export interface SessionChange {
   readonly detail: string;
 }
 
-/** The counts of all sessions together. */
+/** The counts over all sessions. */
 export interface SessionFigures {
-  /** Refused access tokens, refreshes and sign-ins; what got no answer, 5xx or 429 is none. */
+  /** Refused access tokens, refreshes and sign-ins; a missing answer, 5xx or 429 does not count. */
   authFailures: number;
-  /** Those that came more than a minute after their wallet's first within 15 min: a restart of the exchange causes none. */
+  /** Those more than a minute after their wallet's first within 15 min: a restart of the exchange causes none. */
   repeatedAuthFailures: number;
   logins: number;
   refreshes: number;
@@ -35,10 +35,10 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly figures: SessionFigures;
-  /** Something was signed for a wallet, or refused. */
+  /** Called when something was signed for a wallet, or refused. */
   readonly onSignature: (wallet: string, entry: SignatureEntry) => void;
-  /** Signed in, signed in anew, or out and unable to get in. */
+  /** Called when a wallet signed in, signed in again, or lost its session. */
   readonly onChange: (change: SessionChange) => void;
-  /** Something of no consequence yet that people should know: a store that fails, stored bytes that do not open. */
+  /** Called with problems that have no effect yet: a failing store, stored data that cannot be decrypted. */
   readonly onTrouble: (wallet: string, detail: string) => void;
 }

@@ -1,24 +1,26 @@
 /**
- * The session of one wallet: an access token whenever somebody needs one, obtained in one way at a time.
+ * The session of one wallet: provides an access token on demand, with one renewal at a time.
  *
  *                       ┌──────────── usable ◄───────────────┐
  *      refresh is due,  │                                    │ new tokens, stored before they are used
  *      or was refused   ▼                                    │
- *    reread the store ─► refresh ── gone for good ─► sign in ┤
+ *    reread the store ─► refresh ── invalid for good ─► sign in ┤
  *                           │                           │    │
  *                           └── cannot now ──┬──────────┘    │
  *                                            ▼               │
- *                                 back off (1 s … 60 s) ─────┘ and again, for ever
+ *                                 back off (1 s … 60 s) ─────┘ and again, without end
  *
- *  - The end of an outage or of a rate limit ends the back-off from what nobody decided about (no answer, 5xx, 429), but
- *    for the Retry-After of the answer. What was refused backs off all the same.
- *  - One renewal at a time, however many callers: they join it. Giving up on waiting does not stop it.
- *  - While a refresh cannot be done (network, 5xx, 429) the old access token stays in use until it expires.
- *  - A refresh token may be spent although its answer was lost. The next refresh then says so, and we sign in.
- *  - A refused token is renewed; a token that was refreshed and is refused again leads to a sign-in; one that was signed
- *    in for and is refused again backs off. Refusals lead to at most 6 renewals a minute, whatever the exchange does.
+ *  - The end of an outage or of a rate limit ends the back-off after undecided failures (no answer, 5xx, 429), except
+ * for
+ *    the answer's Retry-After. A refusal backs off regardless.
+ *  - One renewal at a time, however many callers: they join it. A caller that stops waiting does not stop it.
+ *  - While a refresh is not possible (network, 5xx, 429) the old access token stays in use until it expires.
+ *  - A refresh token may be spent although its answer was lost. The next refresh then fails, and a sign-in follows.
+ *  - A refused token is renewed; a refreshed token that is refused again leads to a sign-in; one from a sign-in that is
+ *    refused again backs off. Refusals lead to at most 6 renewals a minute, whatever the exchange does.
  *  - A token that only the stream refuses is renewed once and stays in use meanwhile (stream-link.ts).
- *  - A store that fails does not sign a wallet out: the tokens work from memory, and are stored as soon as it is back.
+ *  - A failing store does not sign a wallet out: the tokens work from memory, and are stored as soon as the store is
+ * back.
  */
 import { endpoints } from "../contract/endpoints.ts";
 import { remedyFor } from "../contract/errors.ts";
@@ -33,10 +35,10 @@ import { isRefusal, isTerminal, noSession, signInError } from "./sign-in-errors.
 import { StoredSession } from "./stored-session.ts";
 import { isFresher, refreshDueMs, type Tokens, tokensFrom, usableUntilMs } from "./tokens.ts";
 
-/** Between renewals by the timer, whatever lifetime the exchange states. */
+/** Minimum interval of renewals by the timer, whatever lifetime the exchange states. */
 const leastPlanMs = 5_000;
 const maxStopMs = 5_000;
-/** A wait for the end of a back-off looks again so often: it may end early. */
+/** Interval at which a wait for the end of a back-off checks again: it may end early. */
 const lookAgainMs = 1_000;
 
 export class WalletSession {
@@ -49,19 +51,19 @@ export class WalletSession {
   #loading: Promise<void> | null = null;
   #tokens: Tokens | null = null;
   #source: "store" | "refresh" | "login" = "store";
-  /** The time at which the exchange last gave us tokens, monotonic. */
+  /** The time of the last new tokens, monotonic. */
   #adoptedAtMs = Number.NEGATIVE_INFINITY;
-  /** The current access token was accepted at least once. */
+  /** True if the current access token was accepted at least once. */
   #proven = false;
-  /** The current access token was refused. */
+  /** True if the current access token was refused. */
   #refused = false;
-  /** A person asked for the sign-in that follows. */
+  /** True if a person requested the next sign-in. */
   #asked = false;
-  /** No refresh can save this session. */
+  /** True if no refresh can restore this session. */
   #gone = false;
   #signedOut = false;
   #renewal: Promise<boolean> | null = null;
-  /** An outage ended while a renewal was under way: if that fails, time within which the next one begins, ms. */
+  /** Set if an outage ended during a renewal: if that fails, the time within which the next one starts, ms. */
   #againWithinMs: number | null = null;
   #lastError: ExchangeError | null = null;
   #told: SessionChange | null = null;
@@ -76,12 +78,12 @@ export class WalletSession {
     this.#refusals = new AuthRefusals(parts.clock, parts.figures);
   }
 
-  /** True if there is a token to use now. */
+  /** True if there is a usable token now. */
   get signedIn(): boolean {
     return this.#usable() !== null;
   }
 
-  /** True if the exchange refused a sign-in or a token of it within so long, ms. */
+  /** Returns true if the exchange refused a sign-in or a token within this time, ms. */
   refusedWithin(ms: number): boolean {
     return this.#refusals.within(ms);
   }
@@ -90,24 +92,24 @@ export class WalletSession {
     return this.#told?.detail ?? "not signed in yet";
   }
 
-  /** The tokens that it holds now. */
+  /** The current tokens. */
   get secrets(): readonly string[] {
     return this.#tokens === null ? [] : [this.#tokens.access, this.#tokens.refresh];
   }
 
-  /** ms until the access token expires; null without one. */
+  /** The time until the access token expires, ms; null without one. */
   get expiresInMs(): number | null {
     return this.#tokens && this.#tokens.accessExpiresMs - this.#exchangeNowMs();
   }
 
-  /** Loads the stored session, and keeps a usable one from now on. */
+  /** Loads the stored session, and maintains a usable one from now on. */
   async start(): Promise<void> {
     this.#running = true;
     await this.#loaded();
     this.#plan();
   }
 
-  /** Stops renewing. A renewal under way is let finish, for its tokens must be stored; at most 5 s. */
+  /** Stops renewing. Waits at most 5 s for a renewal under way, since its tokens must be stored. */
   async stop(): Promise<void> {
     this.#running = false;
     this.#cancelPlan?.();
@@ -120,7 +122,7 @@ export class WalletSession {
     this.#stop.abort(new Error("stopping"));
   }
 
-  /** A usable access token without waiting; null when there is none. A due refresh is begun. */
+  /** Returns a usable access token without waiting; null if there is none. Starts a due refresh. */
   peek(): string | null {
     const access = this.#usable();
     if (access !== null && this.#due()) this.#begin();
@@ -128,8 +130,8 @@ export class WalletSession {
   }
 
   /**
-   * A usable access token; signs in when there is none.
-   * @throws {ExchangeError} `signed-out` when none can be had within the caller's patience
+   * Returns a usable access token; signs in if there is none.
+   * @throws {ExchangeError} `signed-out` if none can be had within the caller's time limit
    */
   async access(patience: Patience): Promise<string> {
     await this.#loaded();
@@ -138,33 +140,33 @@ export class WalletSession {
       if (access !== null) return access;
       if (this.#signedOut) throw this.#none("signed out by hand");
       if (this.#stop.signal.aborted) throw this.#none("stopping");
-      // Fresh tokens are tried even when our clock calls them expired: the exchange knows better.
+      // New tokens are tried even if our clock shows them as expired: the exchange decides.
       if ((await this.#renewed(patience)) && this.#tokens && !this.#refused) return this.#tokens.access;
     }
   }
 
-  /** A request with this token was refused: another token, by the shortest way that can still help. */
+  /** Returns another token after a request with this one was refused, by the fastest way that can still help. */
   async recover(access: string, error: ExchangeError, patience: Patience): Promise<string> {
     this.refused(access, error);
     return this.access(patience);
   }
 
   /**
-   * The stream refused this token. That may be for other reasons than the token, so it stays in use for requests until
-   * another is there. @returns the token to try next: the same where no other can be had now
+   * Returns the token to try next after the stream refused this one: the same if no other is available now. The cause
+   * may be something other than the token, so it stays in use for requests until another is there.
    * @throws {ExchangeError} as `access`
    */
   async another(access: string, patience: Patience): Promise<string> {
     await this.#loaded();
     if (access === this.#usable()) {
       this.#refusals.note();
-      // Whoever waits for its turn has a token meanwhile.
+      // Waiting callers have a token meanwhile.
       await this.#renewed(patience).catch(() => false);
     }
     return this.access(patience);
   }
 
-  /** A request with this token was refused. Renewing is begun when somebody next asks, or by the timer. */
+  /** Notes that a request with this token was refused. The renewal starts at the next demand, or by the timer. */
   refused(access: string, error: ExchangeError): void {
     // Others may have been refused with it before, and it is replaced already.
     if (access !== this.#tokens?.access || this.#refused) return;
@@ -180,14 +182,14 @@ export class WalletSession {
     this.#plan();
   }
 
-  /** A request with this token was accepted. */
+  /** Notes that a request with this token was accepted. */
   accepted(access: string): void {
     if (access !== this.#tokens?.access || this.#refused || this.#proven) return;
     this.#proven = true;
     this.#pace.succeeded();
   }
 
-  /** The exchange answers again: a renewal that it did not decide about is tried again within this time, ms. */
+  /** The exchange answers again: a renewal without a decision is tried again within this time, ms. */
   tryAgain(withinMs: number): void {
     if (this.#renewal) {
       this.#againWithinMs = withinMs;
@@ -197,7 +199,7 @@ export class WalletSession {
     this.#plan();
   }
 
-  /** Signs in anew, whatever there is. @throws {ExchangeError} when it cannot be done now */
+  /** Signs in again, whatever the current state. @throws {ExchangeError} if that is not possible now */
   async login(patience: Patience): Promise<void> {
     await this.#loaded();
     if (this.#renewal) await this.#renewal;
@@ -208,8 +210,8 @@ export class WalletSession {
   }
 
   /**
-   * Revokes the session at the exchange and forgets it; no sign-in follows until `login` or the next start.
-   * @throws {ExchangeError} when the exchange could not be told; the session is forgotten all the same
+   * Revokes the session at the exchange and deletes it; no sign-in follows until `login` or the next start.
+   * @throws {ExchangeError} if the exchange could not be reached; the session is deleted anyway
    */
   async logout(): Promise<void> {
     await this.#loaded();
@@ -234,7 +236,7 @@ export class WalletSession {
     }
   }
 
-  /** Joins the renewal under way or begins one, once backing off is over. @returns whether it gave new tokens */
+  /** Joins the renewal under way or starts one, once backing off is over. @returns true if it gave new tokens */
   async #renewed(patience: Patience): Promise<boolean> {
     const { clock } = this.#parts;
     const { endMs, signal } = patience;
@@ -301,7 +303,7 @@ export class WalletSession {
           this.#pace.succeeded();
           return;
         } catch (error) {
-          // A refresh that cannot be done for long is worth a sign-in once nothing else is left to use.
+          // A refresh that stays impossible is replaced by a sign-in once no usable token is left.
           if (!isTerminal(error) && (this.#usable() !== null || this.#pace.failures < 2)) throw error;
           if (isRefusal(error)) this.#refusals.note();
           why = error instanceof ExchangeError ? (error.code ?? String(error.status)) : null;
@@ -324,7 +326,7 @@ export class WalletSession {
   #failed(thrown: unknown): void {
     if (this.#stop.signal.aborted) return;
     const error = signInError(thrown, this.wallet.key.address);
-    // A text that is not signed here has an alert of its own, and so has a signer that cannot be asked.
+    // An unsigned text has an alert of its own, and so has an unavailable signer.
     const isOwn = thrown instanceof SigningRefused || thrown instanceof SignerUnavailable;
     if (isRefusal(error) && !isOwn) this.#refusals.note();
     this.#lastError = error;
@@ -332,14 +334,14 @@ export class WalletSession {
     if (this.#usable() === null) this.#tell(false, error.message);
   }
 
-  /** Sets the timer for what is due next: a refresh, or another try. */
+  /** Sets the timer for the next step: a refresh, or another try. */
   #plan(): void {
     this.#cancelPlan?.();
     this.#cancelPlan = null;
     if (!this.#running || this.#signedOut || this.#renewal) return;
     const { clock } = this.#parts;
     const heldMs = this.#pace.notBeforeMs - clock.elapsedMs();
-    // A token that was just renewed is not renewed again by the timer at once, however short its life.
+    // The timer does not renew a new token at once, however short its lifetime.
     const restedMs = this.#adoptedAtMs + leastPlanMs - clock.elapsedMs();
     const dueMs =
       this.#usable() === null ? 0 : Math.max(refreshDueMs(this.#tokens!) - this.#exchangeNowMs(), restedMs);
@@ -362,7 +364,7 @@ export class WalletSession {
     return this.#tokens !== null && this.#exchangeNowMs() >= refreshDueMs(this.#tokens);
   }
 
-  /** Writes new tokens down, then uses them. */
+  /** Stores new tokens, then uses them. */
   async #keep(tokens: Tokens, source: "refresh" | "login"): Promise<void> {
     await this.#stored.keep(tokens);
     this.#adopt(tokens, source);
@@ -381,7 +383,7 @@ export class WalletSession {
 
   #loaded(): Promise<void> {
     this.#loading ??= this.#stored.read().then((stored) => {
-      // Read again when the signer is there.
+      // Read again when the signer is available.
       if (stored === "sealed") this.#loading = null;
       else if (stored && stored.refreshExpiresMs > this.#exchangeNowMs()) this.#adopt(stored, "store");
     });

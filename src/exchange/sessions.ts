@@ -1,10 +1,8 @@
-/**
- * The sessions of all wallets that have a key. Wallets that are only watched have none, and appear here nowhere.
- */
+/** The sessions of all wallets that have a key. Watch-only wallets have none. */
 import { WalletSession } from "./session.ts";
 import type { SessionFigures, SessionParts, SessionWallet } from "./session-parts.ts";
 
-/** All sign in within this time after an outage, ms; later only where the request budget takes longer. */
+/** Time within which all sign in after an outage, ms; longer only if the request budget requires it. */
 const SPREAD_MS = 1_000;
 /** A challenge and its answer. */
 const SIGN_IN_REQUESTS = 2;
@@ -12,17 +10,17 @@ const SIGN_IN_REQUESTS = 2;
 export type SessionsOptions = Omit<SessionParts, "figures"> & { readonly wallets: readonly SessionWallet[] };
 
 export interface Sessions {
-  /** Loads what is stored, signs in who is not, and keeps everybody signed in. Does not wait for the exchange. */
+  /** Loads stored sessions, signs in the others, and maintains all. Does not wait for the exchange. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** The session of a wallet by its configured name; undefined for one that is only watched. */
+  /** Returns the session of a wallet by its configured name; undefined for a watch-only wallet. */
   of(wallet: string): WalletSession | undefined;
-  /** A wallet that came later (a reload). */
+  /** Adds a wallet (at a reload). */
   add(wallet: SessionWallet): Promise<void>;
-  /** A wallet that left: its session is kept at rest, and not renewed any more. */
+  /** Removes a wallet: its session stays stored, and is not renewed any more. */
   remove(wallet: string): Promise<void>;
   readonly all: readonly WalletSession[];
-  /** Signs in again whoever is not, soon: the cause is gone. */
+  /** Retries failed sign-ins soon: their cause is over. */
   tryAgain(): void;
   readonly figures: Readonly<SessionFigures>;
 }

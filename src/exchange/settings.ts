@@ -4,7 +4,7 @@ import { PUBLIC_BASE_URL } from "../contract/program.ts";
 import { isLoopbackHost } from "../domain/loopback.ts";
 import { AUTO_START_PER_SECOND } from "./rate-control.ts";
 
-/** Plain HTTP would hand tokens to everybody on the way; on this machine there is no way. */
+/** Plain HTTP would expose tokens on the network; it is allowed on this machine. */
 const baseUrl = z
   .string()
   .default(PUBLIC_BASE_URL)
@@ -21,26 +21,28 @@ const baseUrl = z
     if (/\/v1\/?$/.test(url.pathname)) return wrong("is given without /v1, which every path begins with");
   });
 
-/** Another word than `auto` is answered like a number of the wrong kind. */
+/** A text other than `auto` gets the same error as an invalid number. */
 const requestsPerSecond = z.literal("auto").or(z.number().min(0.1).max(10_000)).default("auto");
 
 export const exchangeSettings = z.strictObject({
-  /** Origin of the API, maybe with a path before `/v1`. */
+  /** Origin of the API, optionally with a path before `/v1`. */
   baseUrl,
-  /** The host that the text of a login has to name (`app.exchange.example`); left out: the form that is seen first is trusted. */
+  /**
+   * The host that the text of a login has to name (`app.exchange.example`); left out: the first form seen is trusted.
+   */
   loginDomain: z
     .string()
     .regex(/^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/i, "has to be a host name such as app.exchange.example")
     .transform((text) => text.toLowerCase())
     .optional(),
-  /** `auto`: what is streamed comes at once, beside the polls; `off`: everything is polled. */
+  /** `auto`: streams in addition to polls; `off`: everything is polled. */
   streams: z.enum(["auto", "off"]).default("auto"),
-  /** Ceiling for the whole daemon, which 429 answers lower; `auto`: as much as the exchange grants. */
+  /** Ceiling for the whole daemon, which 429 answers lower; `auto`: the rate that the exchange grants. */
   requestsPerSecond,
 });
 export type ExchangeSettings = z.output<typeof exchangeSettings>;
 
-/** The rate that schedules are planned for before the exchange has answered, requests a second. */
+/** Returns the rate for which schedules are planned before the exchange has answered, requests a second. */
 export function plannedPerSecond({ requestsPerSecond }: Pick<ExchangeSettings, "requestsPerSecond">): number {
   return requestsPerSecond === "auto" ? AUTO_START_PER_SECOND : requestsPerSecond;
 }

@@ -1,9 +1,9 @@
-/** Errors of renewing a session: who decided about it, and whether another try can help. */
+/** Errors of session renewals: their source, and if a retry can help. */
 import { remedyFor } from "../contract/errors.ts";
 import { SigningRefused } from "../signer/signer.ts";
 import { cleanText, ExchangeError } from "./errors.ts";
 
-/** The error for a sign-in that failed. */
+/** Returns the error for a failed sign-in. */
 export function signInError(thrown: unknown, address: string): ExchangeError {
   if (thrown instanceof ExchangeError) return thrown;
   return new ExchangeError({
@@ -14,7 +14,7 @@ export function signInError(thrown: unknown, address: string): ExchangeError {
   });
 }
 
-/** The error for a caller who cannot have a token. @param last the last error of a renewal or a request */
+/** Returns the error for a caller that gets no token. @param last the last error of a renewal or a request */
 export function noSession(
   what: string,
   last: ExchangeError | null,
@@ -35,17 +35,17 @@ function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : "failed";
 }
 
-/** An exchange that cannot be reached is not a session that was lost. */
+/** An unreachable exchange is not a lost session. */
 function sessionReason(error: ExchangeError | null): ExchangeError["reason"] {
   return error?.retryable ? error.reason : "signed-out";
 }
 
-/** Returns true if the exchange, or this program itself, refused to sign in; false if nobody decided. */
+/** Returns true if the exchange, or this program itself, refused to sign in; false if there was no decision. */
 export function isRefusal(error: unknown): boolean {
   return !(error instanceof ExchangeError && error.retryable);
 }
 
-/** The refresh token will never work again. 409, 429, 5xx and silence say nothing about it. */
+/** Returns true if the refresh token is permanently invalid. 409, 429, 5xx and a missing answer do not show that. */
 export function isTerminal(error: unknown): boolean {
   if (!(error instanceof ExchangeError) || error.status === null) return false;
   if (error.reason === "bad-record") return true;

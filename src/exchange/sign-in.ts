@@ -1,10 +1,10 @@
 /**
- * Signing in as a wallet: a challenge, its signature, a session.
+ * Signs in as a wallet: a challenge, its signature, a session.
  *
  *   message       nonce ─► check and sign its text ─► loginWallet
  *   transaction   transactionChallenge ─► sign its message ─► loginWalletTransaction   (wallets that sign nothing else)
  *
- * A challenge is good for one login and a short time. When it is refused, the way starts again from the challenge, once.
+ * A challenge is valid for one login and a short time. If it is refused, the sign-in restarts from the challenge, once.
  */
 import { endpoints } from "../contract/endpoints.ts";
 import type { AuthSession } from "../contract/records/auth.ts";
@@ -18,14 +18,14 @@ export type LoginKind = "message" | "transaction";
 
 const DEADLINE_MS = 20_000;
 
-/** A signature that was given, or one that was refused, for the log. */
+/** A given or refused signature, for the log. */
 export interface SignatureEntry {
   readonly act: SigningAct["kind"];
-  /** SHA-256 of that which was to be signed, hex. */
+  /** SHA-256 of the data to be signed, hex. */
   readonly hash: string;
   /** Null: it was signed. */
   readonly refused: string | null;
-  /** Empty, or the command that tells more about a refusal. */
+  /** Empty, or the command that shows more about a refusal. */
   readonly see: string;
 }
 
@@ -86,7 +86,7 @@ async function byTransaction(
   return (await caller.call(endpoints.loginWalletTransaction, args, signInCall(signal))).record;
 }
 
-/** Notes that something was signed, or why not. A signer that cannot be asked has done neither. */
+/** Logs the signature or the refusal. An unavailable signer has given neither. */
 async function sign(
   { onSignature }: SignInParts,
   key: WalletSigner,
@@ -104,7 +104,7 @@ async function sign(
   }
 }
 
-/** A signer that does not answer holds up no stop. */
+/** Lets an abort end the wait: an unresponsive signer does not delay a stop. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -114,10 +114,10 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** Expired, used or unknown: which status says so is not stated, only that it is a 4xx. */
+/** Returns true for an expired, used or unknown challenge: the status is not specified, only that it is a 4xx. */
 function challengeRefused({ endpoint, status }: ExchangeError): boolean {
   if (status === 400 || status === 401 || status === 404 || status === 409)
     return endpoint === "loginWallet" || endpoint === "loginWalletTransaction";
-  // Not acceptable, as the way by transaction says it.
+  // The status of the transaction sign-in for this.
   return status === 403 && endpoint === "loginWalletTransaction";
 }

@@ -1,4 +1,4 @@
-/** The stored session of a wallet, under a key of its own. A store that fails is tried again, and takes no session away. */
+/** The stored session of a wallet, encrypted with a separate key. A failing store is retried, and loses no session. */
 import type { Clock } from "../domain/clock.ts";
 import type { SessionStore } from "../domain/ports.ts";
 import { SignerUnavailable } from "../signer/signer.ts";
@@ -12,7 +12,7 @@ const saveAgainMs = 5_000;
 export interface StoredSessionOptions {
   readonly store: SessionStore;
   readonly clock: Clock;
-  /** A store that fails, stored bytes that do not open. */
+  /** Called for a failing store, or stored data that cannot be decrypted. */
   readonly onTrouble: (wallet: string, detail: string) => void;
 }
 
@@ -20,7 +20,7 @@ export class StoredSession {
   readonly #wallet: SessionWallet;
   readonly #options: StoredSessionOptions;
   #sealing: Promise<Uint8Array> | null = null;
-  /** The tokens to be stored, also when the store is back. */
+  /** The tokens to store, also when the store is back. */
   #wanted: Tokens | null = null;
   #cancelSave: (() => void) | null = null;
 
@@ -29,7 +29,10 @@ export class StoredSession {
     this.#options = options;
   }
 
-  /** The stored session; null when there is none that can be read; "sealed" while the signer cannot be asked for its key. */
+  /**
+   * Returns the stored session; null if there is no readable one; "sealed" while the signer with its key is
+   * unavailable.
+   */
   async read(): Promise<Tokens | "sealed" | null> {
     const { store, onTrouble } = this.#options;
     const { name, key } = this.#wallet;
@@ -43,7 +46,7 @@ export class StoredSession {
     }
   }
 
-  /** Writes new tokens down, now or when the store is back; never rejects. */
+  /** Stores new tokens, now or when the store is back; never rejects. */
   async keep(tokens: Tokens): Promise<void> {
     this.#wanted = tokens;
     try {
@@ -57,7 +60,7 @@ export class StoredSession {
     }
   }
 
-  /** The tokens that were kept last are in use no longer: they are not stored when the store is back. */
+  /** Discards tokens that still wait for the store: they are no longer in use. */
   outdated(): void {
     this.#wanted = null;
   }
@@ -78,7 +81,7 @@ export class StoredSession {
     this.#cancelSave = null;
   }
 
-  /** Asked for once: a session stays readable while the signer is away. */
+  /** Requested once: a session stays readable while the signer is unavailable. */
   #sealKey(): Promise<Uint8Array> {
     this.#sealing ??= this.#wallet.key.sessionKey().catch((error: unknown) => {
       this.#sealing = null;

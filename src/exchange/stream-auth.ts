@@ -1,16 +1,19 @@
-/** The session of a wallet as a connection of the stream needs it: a token to come with, and word of what became of it. */
+/** The session of a wallet for a stream connection: a token to present, and feedback about it. */
 import type { Clock } from "../domain/clock.ts";
 import type { WalletSession } from "./session.ts";
 
 export interface LinkAuth {
-  /** A usable token; signs in where there is none. @throws {ExchangeError} */
+  /** Returns a usable token; signs in if there is none. @throws {ExchangeError} */
   access(signal: AbortSignal): Promise<string>;
-  /** The stream refused this token: another, or the same where no other can be had now. @throws {ExchangeError} */
+  /**
+   * Returns another token after the stream refused this one, or the same if no other is available now. @throws
+   * {ExchangeError}
+   */
   another(token: string, signal: AbortSignal): Promise<string>;
   accepted(token: string): void;
-  /** The token that would be used now; null: nothing. */
+  /** Returns the current token; null: none. */
   current(): string | null;
-  /** Until the newest token expires, ms; null without one. */
+  /** Returns the time until the newest token expires, ms; null without one. */
   expiresInMs(): number | null;
 }
 
@@ -29,8 +32,8 @@ export function linkAuth(session: WalletSession, clock: Clock): LinkAuth {
 }
 
 /**
- * The time until the next token is presented, ms from now: half a minute before the old one expires, or an eighth of what is
- * left where that is shorter. By then the session has refreshed it.
+ * Returns the time until the next token is presented, ms from now: half a minute before the old one expires, or an
+ * eighth of the remaining time if that is shorter. By then the session has refreshed it.
  */
 export function rotationDueMs(expiresInMs: number): number {
   return Math.max(0, expiresInMs - Math.min(BEFORE_MS, expiresInMs / 8));

@@ -1,9 +1,9 @@
-/** The end of a connection to the stream in words, and if the exchange refused it for the session's sake. */
+/** The end of a stream connection in words, and if the exchange refused the session. */
 import { sessionRefused } from "../contract/index.ts";
 import { cleanText, errorCode } from "./errors.ts";
 import type { SocketEnd } from "./stream-socket.ts";
 
-/** The refusal, where that may be for the session's sake, so that another token may help. */
+/** Returns the refusal if it may concern the session, so that another token may help. */
 export function refusedBySession(end: SocketEnd, secrets: readonly string[]): string | null {
   if (end.kind === "refused" && [401, 403, 409].includes(end.status))
     return `${end.status} ${cleanText(codeIn(end.body) ?? "", secrets)}`.trimEnd();
@@ -12,7 +12,7 @@ export function refusedBySession(end: SocketEnd, secrets: readonly string[]): st
   return null;
 }
 
-/** The end in words, without secrets. */
+/** Returns the end in words, without secrets. */
 export function endText(end: SocketEnd, secrets: readonly string[]): string {
   switch (end.kind) {
     case "refused":

@@ -1,4 +1,4 @@
-/** Reads the frames of one connection by the contract. One that cannot be read is reported and costs only itself. */
+/** Reads the frames of one connection by the contract. An unreadable one is reported and does not affect the others. */
 import { type ChannelName, type InboundFrame, parseJson, readFrame } from "../contract/index.ts";
 import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
 import type { BadRecordReport } from "./client.ts";
@@ -13,17 +13,17 @@ const maxKeptFrame = 65_536;
 
 export interface FrameListener {
   readonly onMessage: (message: StreamMessage) => void;
-  /** A message of a known channel that does not fit or could not be taken: something was told and is lost. */
+  /** Called for an invalid or rejected message of a known channel: its data is lost. */
   readonly onMisfit: (misfit: StreamMisfit) => void;
   readonly onBadFrame: (report: BadRecordReport) => void;
 }
 
 export interface LinkFigures {
-  /** Times that it was open. */
+  /** Number of times that it was open. */
   opened: number;
   frames: number;
   badFrames: number;
-  /** The number of frames of unknown channels; kept out, not wrong. */
+  /** The number of frames of unknown channels, which are ignored. */
   unknownFrames: number;
 }
 
@@ -32,7 +32,7 @@ export interface FramesOptions extends FrameListener {
   readonly figures: LinkFigures;
   /** Called when a message of a channel was read, before it is taken. */
   readonly onRead: () => void;
-  /** Secrets of the connection now. */
+  /** Returns the current secrets of the connection. */
   readonly secrets: () => readonly string[];
 }
 
@@ -45,7 +45,7 @@ export class StreamFrames {
     this.#figures = options.figures;
   }
 
-  /** Reads a frame, and hands on what it tells. @returns an answer to a subscription; null: it is none */
+  /** Reads a frame, and passes on its data. @returns an answer to a subscription; null: it is none */
   read(text: string): Control | null {
     this.#figures.frames++;
     let frame: InboundFrame;
@@ -72,7 +72,7 @@ export class StreamFrames {
     }
   }
 
-  /** Whatever a frame leads to, the next one is read, and what is `lost` with it can be asked for. */
+  /** Processes a message so that an error does not affect the next frame, and `lost` data can be requested. */
   #take(channel: ChannelName, text: string, take: () => void, lost?: unknown): void {
     try {
       take();

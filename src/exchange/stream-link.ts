@@ -1,18 +1,18 @@
 /**
- * One lasting connection to the stream: it comes back whenever it is lost, and says each time what was wished for.
+ * One lasting stream connection: it reconnects after each loss, and subscribes again.
  *
- *              ┌────────────── wait (backoff, half of it chance) ◄─────────────┐
+ *              ┌────────────── wait (backoff, half of it random) ◄─────────────┐
  *              ▼                                                               │
- *   start ─► token ─► connect ─► open: subscribe, listen ─► lost: closed, dead, token worn out
+ *   start ─► token ─► connect ─► open: subscribe, listen ─► lost: closed, dead, token expiring
  *                        │                                                     │
- *                        └─ refused for the session's sake ─► another token, at once, one time ─┘
+ *                        └─ session refused ─► another token, at once, one time ─┘
  *
- * Backoff: 500 ms, doubling to 10 s, begun anew once a connection held for 10 s, so that one that opens and closes in a
- * circle is not asked for twice a second. Where there is no stream at all it is looked for once a minute, and where another
+ * Backoff: 500 ms, doubling to 10 s, reset once a connection held for 10 s, so that one that opens and closes
+ * repeatedly is not retried twice a second. Without any stream at the exchange it retries once a minute, and if another
  * token was refused as well, after a minute, two, … ten: there may be no stream for this wallet (a firewall, a limit, a
- * role), and requests go on with a token that they know to be good.
+ * role), and requests continue with a token that is known to be valid.
  *
- * Frames are read by the contract. One that cannot be read is reported and costs only itself.
+ * Frames are read by the contract. An unreadable one is reported and does not affect the others.
  */
 import type { ChannelName, SubscriptionFor } from "../contract/index.ts";
 import type { Clock, Random } from "../domain/clock.ts";
@@ -25,8 +25,8 @@ import { type OpenSocket, openSocket, type SocketEnd, type StreamSocket } from "
 import { Subscriptions } from "./stream-subscriptions.ts";
 
 /**
- * The reason for a missing connection: it was lost or not to be had; the exchange refused it to this wallet (`detail` is
- * how); no token to come with, of which the session tells.
+ * The reason for a missing connection: it was lost or could not be made; the exchange refused it to this wallet
+ * (`detail` is how); there is no token, which the session reports.
  */
 export type DownReason = "lost" | "refused" | "signed-out";
 
@@ -34,7 +34,7 @@ export interface LinkOptions extends FrameListener {
   /** `wss://…/v1/ws`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The wallet of the connection; null: the one that is nobody's. */
+  /** The wallet of the connection; null: the common one. */
   readonly wallet: string | null;
   /** Null: anonymous. */
   readonly auth: LinkAuth | null;
@@ -43,13 +43,13 @@ export interface LinkOptions extends FrameListener {
   /** Default: a WebSocket. */
   readonly openSocket?: OpenSocket | undefined;
   readonly limits?: LivenessLimits;
-  /** The exchange refused a subscription of this connection. @param channel null: it does not say which */
+  /** Called when the exchange refused a subscription of this connection. @param channel null: it does not name it */
   readonly onRefused?: (channel: ChannelName | null) => void;
-  /** Open, and subscriptions are sent. `again`: not for the first time. */
+  /** Called when it is open and subscriptions are sent. `again`: not for the first time. */
   readonly onUp: (again: boolean) => void;
-  /** Lost, or not to be had. Told each time. */
+  /** Called each time it is lost or cannot be made. */
   readonly onDown: (detail: string, why: DownReason) => void;
-  /** Open, and no message for a minute. */
+  /** Called when it is open without a message for a minute. */
   readonly onQuiet: () => void;
 }
 
@@ -57,10 +57,10 @@ const maxHandshakeMs = 10_000;
 const firstBackOffMs = 500;
 const maxBackOffMs = 10_000;
 const stableMs = 10_000;
-/** The wait where the exchange has no stream, or does not want to be asked so soon. */
+/** The wait if the exchange has no stream, or requests a longer wait. */
 const absentMs = 60_000;
 const maxRefusedMs = 600_000;
-/** Between two tokens that the stream asks for: it is no reason to renew what requests are answered with. */
+/** Minimum interval of token renewals for the stream: its refusals are no reason to renew tokens that requests use. */
 const renewedForMs = 600_000;
 const rotationAgainMs = 5_000;
 
@@ -81,12 +81,12 @@ export class StreamLink {
   #detail = "not connected yet";
   #token: string | null = null;
   #failures = 0;
-  /** Another token was fetched for this connection: when it is refused again, tokens are not what is wrong. */
+  /** True if another token was fetched for this connection: if that is refused too, the token is not the cause. */
   #renewed = false;
   #renewedMs = Number.NEGATIVE_INFINITY;
-  /** In a row, with a token that was fetched for it. */
+  /** Refusals in a row, with a token that was fetched for it. */
   #refusals = 0;
-  /** The channel of this connection that was refused to its token. */
+  /** The channel of this connection that its token was refused for. */
   #unwelcome: string | null = null;
   #running = false;
   #ended: (() => void) | null = null;
@@ -122,11 +122,11 @@ export class StreamLink {
   get connected(): boolean {
     return this.#open;
   }
-  /** For people; why it is not connected. */
+  /** The reason why it is not connected, for people. */
   get detail(): string {
     return this.#detail;
   }
-  /** Wall time since which it is, or is not, connected; null: never was. */
+  /** Wall time of the last change of `connected`; null: never connected. */
   get sinceMs(): number | null {
     return this.#sinceMs;
   }
@@ -134,7 +134,7 @@ export class StreamLink {
   get lastToldMs(): number | null {
     return this.#lastToldMs;
   }
-  /** Since the last message while open, ms. */
+  /** Time since the last message while open, ms. */
   get quietMs(): number {
     return this.#open ? this.#liveness.quietMs : 0;
   }
@@ -148,7 +148,7 @@ export class StreamLink {
     void this.#connect();
   }
 
-  /** Ends the connection and comes no more. Repeatable. */
+  /** Ends the connection for good. Repeatable. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -176,7 +176,7 @@ export class StreamLink {
     if (frame !== null && this.#open) this.#send(frame);
   }
 
-  /** Asks to be told from the beginning: a snapshot, where the channel has one. */
+  /** Subscribes again from the beginning: a snapshot, if the channel has one. */
   resubscribe<N extends ChannelName>(channel: N, params: SubscriptionFor<N>): void {
     if (!this.#open) return;
     for (const frame of this.#subscriptions.again(channel, params)) this.#send(frame);

@@ -1,20 +1,20 @@
 /**
- * Two questions about a connection that says nothing, kept apart: is anybody there, and does it still tell?
+ * Checks two properties of a silent connection separately: the link and the data.
  *
- *   link   nothing heard for 20 s ─► ping ─► nothing heard for 10 s more ─► dead
+ *   link   nothing received for 20 s ─► ping ─► nothing received for 10 s more ─► dead
  *   data   no message of any channel for a minute ─► quiet, and again every minute
  *
- * A pong answers the first and never the second: a socket that answers pings and tells nothing is half-open all the same.
- * Whether quiet is an error only the other way to the exchange can say, since markets do stand still.
+ * A pong shows only the link: a socket that answers pings without data may be half-open. Only the other access to the
+ * exchange shows if quiet is an error, since markets do not always move.
  */
 import type { Clock } from "../domain/clock.ts";
 
 export interface LivenessLimits {
-  /** Without anything heard, ms; then a ping. */
+  /** Time without any frame after which a ping is sent, ms. */
   readonly pingAfterMs: number;
-  /** For an answer to the ping, ms. */
+  /** Maximum wait for the answer to the ping, ms. */
   readonly answerMs: number;
-  /** Without data, ms. */
+  /** Time without data after which it is quiet, ms. */
   readonly quietMs: number;
 }
 
@@ -53,18 +53,18 @@ export class Liveness {
     this.#cancel = null;
   }
 
-  /** Anything was heard. Called for every frame, so it only notes the moment: the timer looks when it is due. */
+  /** Notes any received frame. Called for every frame, so it only stores the time: the timer checks it when due. */
   heard(): void {
     this.#heardMs = this.#options.clock.elapsedMs();
     this.#pingedMs = null;
   }
 
-  /** A message of a channel was heard. */
+  /** Notes a message of a channel. */
   told(): void {
     this.#toldMs = this.#quietFromMs = this.#options.clock.elapsedMs();
   }
 
-  /** Since the last message of a channel, or the start, ms. */
+  /** Time since the last message of a channel, or the start, ms. */
   get quietMs(): number {
     return this.#options.clock.elapsedMs() - this.#toldMs;
   }
@@ -93,7 +93,7 @@ export class Liveness {
     if (now - this.#quietFromMs >= quietMs) {
       this.#quietFromMs = now;
       onQuiet();
-      // Whoever was told may have ended this.
+      // The callback may have ended this.
       if (this.#cancel === null) return;
     }
     this.#plan();

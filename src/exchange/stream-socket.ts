@@ -1,35 +1,35 @@
 /**
- * One WebSocket to the exchange, until it ends: opened, read as text, ended for one reason. What the text means, and
- * whether to come back, is decided above (stream-link.ts).
+ * One WebSocket to the exchange, until it ends: opened, read as text, ended for one reason. The caller (stream-link.ts)
+ * interprets the text, and decides on a reconnect.
  *
- * Nothing is compressed: a small frame must not become a large one here. A frame above the limit ends the connection.
+ * No compression: a small frame must not expand into a large one here. A frame above the limit ends the connection.
  */
 import { WebSocket } from "ws";
 import { retryAfterMs } from "./retry-after.ts";
 
 /** The reason for the end of a connection. */
 export type SocketEnd =
-  /** The handshake was answered with something else than an upgrade. */
+  /** The handshake got an answer other than an upgrade. */
   | {
       readonly kind: "refused";
       readonly status: number;
       readonly body: string;
       readonly retryAfterMs: number | null;
     }
-  /** Closed in order, by either side. 1006: without a word. */
+  /** Closed in order, by either side. 1006: without a close frame. */
   | { readonly kind: "closed"; readonly code: number; readonly reason: string }
-  /** It was never open, or broke. */
+  /** It never opened, or failed. */
   | { readonly kind: "failed"; readonly detail: string };
 
 export interface SocketEvents {
   readonly onOpen: () => void;
-  /** Whole text frames, in order. */
+  /** Called with whole text frames, in order. */
   readonly onText: (text: string) => void;
-  /** A frame that is no text: of no use to anybody. */
+  /** Called for a binary frame, which is ignored. */
   readonly onBinary: () => void;
-  /** Anything at all was heard: frames, pings, pongs. */
+  /** Called for anything received: frames, pings, pongs. */
   readonly onHeard: () => void;
-  /** Once, and nothing after it. */
+  /** Called once, as the last call. */
   readonly onEnd: (end: SocketEnd) => void;
 }
 
@@ -42,18 +42,18 @@ export interface SocketOptions extends SocketEvents {
 }
 
 export interface StreamSocket {
-  /** False when the other side takes nothing any more, or it is not open. */
+  /** Returns false if the other side takes no more data, or it is not open. */
   send(text: string): boolean;
   ping(): void;
   /** Ends it at once; `onEnd` follows. */
   end(reason: string): void;
 }
 
-/** Opens a connection, or what stands in for one. */
+/** Opens a connection, or a test double. */
 export type OpenSocket = (options: SocketOptions) => StreamSocket;
 
 const PROTOCOL = "phoenix-jwt";
-/** A snapshot of a wallet with thousands of orders is far below. */
+/** Maximum frame; a snapshot of a wallet with thousands of orders is far smaller. */
 const MOST_FRAME_BYTES = 8 * 1_048_576;
 const MOST_UNSENT_BYTES = 4 * 1_048_576;
 const MOST_BODY = 2_000;
@@ -76,7 +76,7 @@ export function openSocket(options: SocketOptions): StreamSocket {
       followRedirects: false,
     });
   } catch {
-    // A token that cannot stand in a header; its text stays out of the message.
+    // A token that is invalid in a header; its text stays out of the message.
     queueMicrotask(() => end({ kind: "failed", detail: "the connection cannot be asked for" }));
     return { send: () => false, ping: () => {}, end: () => {} };
   }

@@ -1,6 +1,6 @@
 /**
- * The subscriptions of one connection: the wish outlives every connection, what the exchange said to it only this one. A
- * reader does not wait for a confirmation before it takes data, so an answer matters only where it is a refusal.
+ * The subscriptions of one connection: wanted subscriptions survive reconnects, the exchange's answers do not. Data is
+ * taken without waiting for a confirmation, so only refusals matter.
  */
 import {
   type ChannelName,
@@ -19,10 +19,10 @@ export interface Subscription {
 
 export class Subscriptions {
   readonly #byKey = new Map<string, Subscription>();
-  /** Refusals that do not say of what. */
+  /** Number of refusals without a named subscription. */
   unnamed = 0;
 
-  /** @returns the frame to send, or null when it is wanted already. Throws ArgumentsRefused for bad parameters. */
+  /** @returns the frame to send, or null if it is wanted already. Throws ArgumentsRefused for bad parameters. */
   want<N extends ChannelName>(channel: N, params: SubscriptionFor<N>): string | null {
     const frame = subscribeFrame(channel, params);
     const key = keyOf(channel, params as Readonly<Record<string, unknown>>);
@@ -31,13 +31,13 @@ export class Subscriptions {
     return JSON.stringify(frame);
   }
 
-  /** @returns the frame to send, or null when it was not wanted. */
+  /** @returns the frame to send, or null if it was not wanted */
   unwant<N extends ChannelName>(channel: N, params: SubscriptionFor<N>): string | null {
     if (!this.#byKey.delete(keyOf(channel, params as Readonly<Record<string, unknown>>))) return null;
     return JSON.stringify(subscribeFrame(channel, params, "unsubscribe"));
   }
 
-  /** The frames to send to receive everything again from the beginning; nothing when it is not wanted. */
+  /** Returns the frames that restart a subscription from the beginning; none if it is not wanted. */
   again<N extends ChannelName>(channel: N, params: SubscriptionFor<N>): readonly string[] {
     const one = this.#byKey.get(keyOf(channel, params as Readonly<Record<string, unknown>>));
     if (!one) return [];
@@ -48,7 +48,7 @@ export class Subscriptions {
     ];
   }
 
-  /** For a new connection: every wish, in the order in which they were made. */
+  /** Returns the frames for a new connection: every wanted subscription, in order. */
   all(): readonly string[] {
     this.unnamed = 0;
     return [...this.#byKey.values()].map((one) => {
@@ -86,7 +86,7 @@ export class Subscriptions {
   }
 }
 
-/** One key for a subscription; symbols are written in any case, and what is not given may be null. */
+/** Returns the key of a subscription; symbols may have any case, and missing parameters may be null. */
 function keyOf(channel: ChannelName, params: Readonly<Record<string, unknown>>): string {
   const parts: string[] = [];
   for (const name of Object.keys(channels[channel].params).sort()) {

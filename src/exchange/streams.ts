@@ -1,9 +1,8 @@
 /**
- * The exchange's stream from outside: one anonymous connection for all that is public, and for each wallet that has a
- * key one of its own, since a connection carries one token and messages of an inbox do not say which subscription they
- * belong to.
+ * The exchange's streams: one anonymous connection for all public data, and a separate one for each wallet with a key,
+ * since a connection carries one token and inbox messages do not name their subscription.
  *
- * Nothing here makes data fresh or stale: what is told is handed on, and how the connections are is shown.
+ * Nothing here makes data fresh or stale: messages are passed on, and the state of connections is shown.
  */
 
 import type { ChannelName } from "../contract/index.ts";
@@ -20,30 +19,30 @@ import type { OpenSocket } from "./stream-socket.ts";
 export type { StreamMessage, StreamMisfit } from "./stream-frames.ts";
 export type { DownReason } from "./stream-link.ts";
 
-/** The listener's methods; `wallet` null: by the common connection. */
+/** The listener's methods; `wallet` null: the common connection. */
 export interface StreamListener {
   message(wallet: string | null, message: StreamMessage): void;
   misfit(wallet: string | null, misfit: StreamMisfit): void;
-  /** A subscription was refused to a connection. @param channel null: the exchange does not say which */
+  /** A subscription was refused. @param channel null: the exchange does not name it */
   refused?(wallet: string | null, channel: ChannelName | null): void;
-  /** Open and subscribed; `again`: after it was lost, so that something may have been missed. */
+  /** Open and subscribed; `again`: after a loss, so that data may have been missed. */
   up(wallet: string | null, again: boolean): void;
-  /** Lost, or not to be had; told at every attempt. */
+  /** Lost, or not connected; called at every attempt. */
   down(wallet: string | null, detail: string, why: DownReason): void;
-  /** No message for a minute although it is open. */
+  /** Open without a message for a minute. */
   quiet(wallet: string | null): void;
   badFrame(report: BadRecordReport): void;
 }
 
 export interface StreamsOptions {
-  /** As configured: origin, maybe with a path before `/v1`. */
+  /** As configured: origin, optionally with a path before `/v1`. */
   readonly baseUrl: string;
   /** The version of perpwatch. */
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly sessions: Pick<Sessions, "of">;
-  /** Those that get a connection of their own where they have a session. */
+  /** Wallets with a separate connection if they have a session. */
   readonly wallets: readonly { readonly name: string; readonly authority: string }[];
   readonly listener: StreamListener;
   /** Default: WebSockets to `baseUrl`. */
@@ -52,18 +51,18 @@ export interface StreamsOptions {
 }
 
 export interface Streams {
-  /** Begins to connect; waits for nothing. */
+  /** Starts to connect; does not wait. */
   start(): void;
   stop(): Promise<void>;
   /** The common connection. */
   readonly common: StreamLink;
-  /** A wallet's own; undefined without a session. */
+  /** Returns a wallet's connection; undefined without a session. */
   of(wallet: string): StreamLink | undefined;
-  /** True if the notifications of a wallet come by themselves now. */
+  /** Returns true if the notifications of a wallet are streamed now. */
   tellsNotifications(wallet: string): boolean;
-  /** A wallet has a session (again): its connection need not wait. */
+  /** A wallet is signed in (again): its connection need not wait. */
   signedIn(wallet: string): void;
-  /** True if every connection stands, but for those of wallets that are signed out: no session, no connection. */
+  /** True if every connection is open, except those of wallets without a session. */
   readonly connected: boolean;
   status(): readonly StreamStatus[];
 }

@@ -1,4 +1,4 @@
-/** The two tokens of a session: when they expire, and how they are written down to be sealed. */
+/** The two tokens of a session: their expiry, and their stored form before encryption. */
 import { decodeJwt } from "jose/jwt/decode";
 import type { AuthSession } from "../contract/records/auth.ts";
 
@@ -11,20 +11,20 @@ export interface Tokens {
   readonly accessLifetimeMs: number;
   /** Exchange's time, ms. */
   readonly refreshExpiresMs: number;
-  /** A further secret of the session that bearer calls do not need; kept with it. */
+  /** A further secret of the session that bearer calls do not need; stored with it. */
   readonly popKey: string | null;
 }
 
 const REFRESH_BEFORE_MS = 60_000;
 const MIN_LIFETIME_MS = 10_000;
 const MAX_LIFETIME_MS = 365 * 86_400_000;
-/** A token is not used for its last moments, in which it would expire on the way. */
+/** Time before expiry in which a token is not used, since it could expire on the way. */
 const SPARED_MS = 2_000;
 
 /** @param nowMs the exchange's time at reception */
 export function tokensFrom(session: AuthSession, nowMs: number): Tokens {
   const claimedMs = expiryOf(session.access_token);
-  // An expiry that has passed already on arrival is a clock that went wrong, not a token that did.
+  // An expiry that has passed on arrival shows a wrong clock, not an expired token.
   const believed = claimedMs !== null && claimedMs > nowMs ? claimedMs - nowMs : session.expires_in * 1_000;
   const accessLifetimeMs = plausible(believed);
   return {
@@ -38,19 +38,19 @@ export function tokensFrom(session: AuthSession, nowMs: number): Tokens {
 }
 
 /**
- * The time of the next refresh, exchange's time in ms: a minute before expiry, or at three quarters of a life shorter than 4
- * min.
+ * Returns the time of the next refresh, exchange's time in ms: a minute before expiry, or at three quarters of a
+ * lifetime below 4 min.
  */
 export function refreshDueMs(tokens: Tokens): number {
   return tokens.accessExpiresMs - Math.min(REFRESH_BEFORE_MS, tokens.accessLifetimeMs / 4);
 }
 
-/** Until when to use the access token, exchange's time in ms. */
+/** Returns the time until which the access token is used, exchange's time in ms. */
 export function usableUntilMs(tokens: Tokens): number {
   return tokens.accessExpiresMs - Math.min(SPARED_MS, tokens.accessLifetimeMs / 10);
 }
 
-/** `exp` of a JWT in ms; null when the token is opaque. The exchange verifies the signature. */
+/** Returns `exp` of a JWT in ms; null if the token is opaque. The exchange verifies the signature. */
 function expiryOf(token: string): number | null {
   try {
     const { exp } = decodeJwt(token);
@@ -60,19 +60,19 @@ function expiryOf(token: string): number | null {
   }
 }
 
-/** A lifetime in ms between 10 s and a year; anything else is a mistake of whoever stated it. */
+/** Limits a lifetime to 10 s … a year, ms; other values are errors of their source. */
 function plausible(lifetimeMs: number): number {
   return Math.min(Math.max(lifetimeMs, MIN_LIFETIME_MS), MAX_LIFETIME_MS);
 }
 
 const FORMAT = 1;
 
-/** The stored form, before sealing. */
+/** Returns the stored form, before encryption. */
 export function storedForm(tokens: Tokens): unknown {
   return { format: FORMAT, ...tokens };
 }
 
-/** @returns null when this is no stored form that we know */
+/** @returns null if this is no known stored form */
 export function fromStored(value: unknown): Tokens | null {
   const { format, ...tokens } = (value ?? {}) as Partial<Tokens> & { format?: unknown };
   const whole =

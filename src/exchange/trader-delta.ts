@@ -18,7 +18,7 @@ export function emptySubaccount(subaccountIndex: number): SubaccountSnapshot {
 
 type Lists = Pick<SubaccountSnapshot, "positions" | "triggers" | "orders" | "splines">;
 
-/** A subaccount after a change, as a new value. Misfit: the sign that a change before it is missing; null: there is none. */
+/** Returns a subaccount after a change, as a new value. Misfit: the sign of a missing earlier change; null: none. */
 export function applied(
   before: SubaccountSnapshot,
   delta: SubaccountDelta,
@@ -56,7 +56,7 @@ function positionsAfter(before: SubaccountSnapshot, delta: SubaccountDelta, misf
       positions.set(key, { symbol, ...position });
     }
   }
-  // Triggers stand in the position, too, in a form of old: what the list says of them counts there as well.
+  // Positions contain triggers too, in a deprecated form: the list's changes apply to both.
   for (const { symbol, change, triggers } of delta.triggers) {
     const known = positions.get(symbol.toUpperCase());
     if (!known || (change !== "closed" && triggers === null)) continue;
@@ -95,7 +95,7 @@ function ordersAfter(before: SubaccountSnapshot, delta: SubaccountDelta, misfits
       if (change !== "closed") rows.set(number, order);
       else if (!rows.delete(number) && order.sizeRemainingLots < order.initialSizeLots && !order.isStopLoss)
         if (order.sizeRemainingLots !== 0n)
-          // One that came and went between two messages is filled or has its whole size left.
+          // An order that opened and closed between two messages is filled or has its whole size left.
           misfits.push("the closing of an order that is not known");
     }
     if (rows.size === 0) bySymbol.delete(key);
@@ -120,7 +120,7 @@ function splinesAfter(before: SubaccountSnapshot, delta: SubaccountDelta) {
   return [...splines.values()];
 }
 
-/** Sequence numbers reach 2^64 and are texts. */
+/** Compares sequence numbers, which reach 2^64 and are texts. */
 function older(one: string, other: string): boolean {
   if (!/^\d+$/.test(one) || !/^\d+$/.test(other)) return false;
   return BigInt(one) < BigInt(other);

@@ -1,51 +1,51 @@
 /**
- * The state of one (wallet, PDA index) from both ways to the exchange, so that neither ever moves it back: polls bring the
- * whole at a slot, the stream brings a whole and then changes. The sequence of a subaccount is the watermark, and the slot
- * orders what has the same.
+ * The merged state of one (wallet, PDA index) from polls and the stream, so that neither moves it back: polls return
+ * the whole at a slot, the stream sends a whole and then changes. The sequence of a subaccount is the watermark, and
+ * the slot orders states with the same sequence.
  *
  *   poll, snapshot ─► whole  ─┐
- *                             ├─► subaccounts, which of them were told of just now, and whether to look again
+ *                             ├─► subaccounts, the ones received now, and if another read is needed
  *   delta ──────────► change ─┘
  *
  * A lost change is invisible on the stream. It shows as a change that does not fit (a closing of something unknown, a
- * position that grows older), which is a reason to look, and as a poll that knows more than the stream ever told, which is
- * counted. A sequence that jumps is a reason to look, too; that message and all after it are held until a whole answer or
- * the missing message has filled the hole: merged over it they would be a state that never was.
+ * position that grows older), which causes a read, and as a poll with more than the stream ever sent, which is counted.
+ * A gap in the sequence causes a read too; that message and all after it are held until a full snapshot or the missing
+ * message has filled the gap: merged without it they would give a state that never existed.
  */
 import type { SubaccountSnapshot, TraderStateMessage } from "../contract/index.ts";
 import { HeldMessages } from "./held-messages.ts";
 import { type AnswerSlots, IMPOSSIBLE_SLOT, LedgerSlots } from "./ledger-slots.ts";
 import { applied, emptySubaccount } from "./trader-delta.ts";
 
-/** The known state, when something of it is new. */
+/** The known state, if something in it is new. */
 export interface Mirrored {
   readonly slot: number;
   readonly slotIndex: number;
   readonly subaccounts: readonly SubaccountSnapshot[];
-  /** Indices of the subaccounts that were told of; null: all of them, and that there are no others. */
+  /** Indices of the received subaccounts; null: all of them, and there are no others. */
   readonly told: readonly number[] | null;
-  /** True if they contain all that happened up to this place of the slot, and nothing after it: one answer tells of them all. */
+  /** True if they contain everything up to this place of the slot, and nothing after it: one answer covers them all. */
   readonly exact: boolean;
 }
 
 export interface Taken {
-  /** Null: nothing of it is new. */
+  /** Null: nothing is new. */
   readonly mirrored: Mirrored | null;
   /** The reason to read over HTTP; null: no reason. */
   readonly doubt: string | null;
-  /** Changes that the stream should have told and did not. */
+  /** Number of changes that the stream should have sent and did not. */
   readonly missed: number;
 }
 
 interface Known {
   row: SubaccountSnapshot;
-  /** At which it was so. */
+  /** The slot of this state. */
   slot: number;
   /** The time of its last stream message, monotonic ms. */
   toldMs: number;
-  /** Whole answers in a row that are newer by slot and older by sequence. */
+  /** Snapshots in a row that are newer by slot and older by sequence. */
   anew: number;
-  /** Sequence that only a poll told so far; null: none. */
+  /** Sequence known only from a poll; null: none. */
   ahead: number | null;
 }
 
@@ -55,16 +55,16 @@ interface Whole {
   readonly rows: readonly SubaccountSnapshot[];
   /** A poll beside the stream, a poll without it, the stream itself. */
   readonly from: "polled" | "alone" | "told";
-  /** Stream messages since then count as received by this, where it is newer; monotonic ms. */
+  /** Stream messages since then count as received with this, if newer; monotonic ms. */
   readonly toldSinceMs: number;
   readonly atMs: number;
 }
 
-/** Answers over HTTP may be of so long ago although all is well, ms. */
+/** Maximum age of HTTP answers in normal operation, ms. */
 const BEHIND_MS = 5_000;
-/** An answer of longer ago, nearly a minute, proves nothing, whatever the stream tells. */
+/** Age from which an answer, nearly a minute old, proves nothing, whatever the stream sent. */
 const BEHIND_SLOTS = 100;
-/** An exchange that counts from the start again is believed when it says so twice. */
+/** Number of answers after which a restarted count of the exchange is accepted. */
 const BELIEVED = 2;
 
 const JUMP = "a sequence that jumps";
@@ -83,15 +83,15 @@ export class TraderMirror {
   /** By the polls. */
   readonly #slots = new LedgerSlots();
   readonly #answers: AnswerSlots = { doubtedSlot: null };
-  /** The time at which the newest poll was asked, monotonic ms; null: there was none. */
+  /** The time of the newest poll's request, monotonic ms; null: none. */
   #askedMs: number | null = null;
 
   /**
-   * An answer over HTTP. It may be a little behind the stream, so a subaccount of which the stream told more since the
-   * question before this one counts as told of by it: one that changes all the time would never be seen whole otherwise.
-   * An impossible slot is not taken, unless the next answer goes on from it.
-   * @param times when it was asked and answered, monotonic ms
-   * @param streaming whether the stream was to tell of these accounts all the while since the poll before
+   * Takes an answer over HTTP. It may be slightly behind the stream, so a subaccount for which the stream sent more
+   * since the previous request counts as received: a constantly changing one would otherwise never be seen whole. An
+   * impossible slot is rejected, unless the next answer continues from it.
+   * @param times of request and answer, monotonic ms
+   * @param streaming true if the stream covered these accounts since the previous poll
    */
   takePoll(
     answer: { readonly slot: number; readonly slotIndex: number },
@@ -111,7 +111,7 @@ export class TraderMirror {
     if (message.messageType === "snapshot") {
       if (message.subaccounts === null) return { ...NOTHING, doubt: "a snapshot without subaccounts" };
       const state = message.capabilities?.state;
-      // A list that got lost must not read as positions that are gone: polls decide whether there is nothing.
+      // A lost list must not look like closed positions: polls decide if there is nothing.
       const empty = message.subaccounts.length === 0 && state !== "cold" && state !== "uninitialized";
       if (empty && (!this.#whole || [...this.#known.values()].some(({ row }) => holdsAnything(row))))
         return { ...NOTHING, doubt: "an empty snapshot of an account that is not cold" };
@@ -130,17 +130,17 @@ export class TraderMirror {
     return this.#takeDeltas(message, atMs);
   }
 
-  /** True if stream messages are held because one before them is missing. */
+  /** True if stream messages are held because an earlier one is missing. */
   get holding(): boolean {
     return this.#held.any;
   }
 
-  /** Everything as it is known. */
+  /** Returns the whole known state. */
   now(): Omit<Mirrored, "told" | "exact"> {
     return this.#mirrored(null);
   }
 
-  /** The connection was lost: what only polls told is nobody's fault. */
+  /** The connection was lost: data known only from polls is not counted as missed. */
   lost(): void {
     for (const known of this.#known.values()) known.ahead = null;
   }
@@ -169,7 +169,7 @@ export class TraderMirror {
         continue;
       }
       const ahead = known !== undefined && whole.from === "polled" && row.sequence > known.row.sequence;
-      // What only the last poll told, the stream has not told since.
+      // The stream has not sent what only the last poll showed.
       if (known?.ahead != null && whole.from === "polled") missed++;
       this.#known.set(index, {
         row,
@@ -202,7 +202,7 @@ export class TraderMirror {
     return { mirrored: this.#mirrored(kept === 0 ? null : told, exact), doubt, missed };
   }
 
-  /** True if a row of a whole answer replaces what is known. */
+  /** Returns true if a row of a snapshot replaces the known state. */
   #supersedes(row: SubaccountSnapshot, slot: number, known: Known): boolean {
     if (row.sequence > known.row.sequence) return true;
     if (row.sequence === known.row.sequence) return slot >= known.slot;
@@ -214,15 +214,15 @@ export class TraderMirror {
     return this.takeOverdue(atMs);
   }
 
-  /** Takes messages that follow on from what is known, and those that were held for long. */
+  /** Takes messages that follow the known state, and those held for the maximum time. */
   takeOverdue(atMs: number): Taken {
     const { told, doubt } = this.#release(Number.NEGATIVE_INFINITY, atMs);
     return { mirrored: told.length > 0 ? this.#mirrored(told) : null, doubt, missed: 0 };
   }
 
   /**
-   * Applies the held messages that follow on from what is known.
-   * @param coveredSlot of the whole answer that was just taken
+   * Applies the held messages that follow the known state.
+   * @param coveredSlot of the snapshot that was just taken
    * @returns the indices that changed
    */
   #release(coveredSlot: number, nowMs: number): { readonly told: number[]; readonly doubt: string | null } {
@@ -238,7 +238,7 @@ export class TraderMirror {
         const index = delta.subaccountIndex;
         const known = this.#known.get(index);
         if (known && known.ahead !== null && delta.sequence >= known.ahead) known.ahead = null;
-        // Told before, told twice, or told in another order: what is known is as new.
+        // Received before, twice, or in another order: the known state is as new.
         if (delta.sequence <= this.#sequenceOf(index)) continue;
         const { row, misfit } = applied(known?.row ?? emptySubaccount(index), delta);
         doubt ??= misfit;

@@ -1,6 +1,6 @@
 /**
- * Copies of the whole database, made while a daemon writes to it, and put back where it was. A copy appears under its name
- * only when it is whole, checked and on the platter.
+ * Copies of the whole database, made while a daemon writes to it, and restored in its place. A copy gets its name only
+ * when it is complete, checked and synced to disk.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -17,9 +17,9 @@ import { refuseActive, refuseOtherSchema, refuseShared, refuseSpecial } from "./
 const pagesAtOnce = 2_048;
 
 export interface CopyOptions {
-  /** Takes the place of a file that is there. */
+  /** Replaces an existing file. */
   readonly force?: boolean;
-  /** Told now and then. @param done share that is copied, 0–1 */
+  /** Called at intervals. @param done copied share, 0–1 */
   readonly onProgress?: (done: number) => void;
 }
 
@@ -29,7 +29,7 @@ export interface Copied {
 }
 
 /**
- * Copies the database as it is at one moment, whoever writes meanwhile.
+ * Copies the database as of one point in time, while others may write.
  * @throws {HistoryError} with nothing under the new name
  */
 export async function backupDatabase(file: string, to: string, options: CopyOptions = {}): Promise<Copied> {
@@ -93,7 +93,7 @@ export async function restoreDatabase(
   }
 }
 
-/** Tokens and sessions of the page in a backup may be revoked since, or made by whoever made the file: none is taken over. */
+/** Deletes tokens and sessions of the page: those in a backup may be revoked since, or made by the file's author. */
 function forgetLogins(file: string): void {
   const db = new Database(file, { fileMustExist: true });
   try {

@@ -1,4 +1,4 @@
-/** zstd for what is kept and seldom read. */
+/** zstd for rarely read data. */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
 /** Below this a text is stored as it is: compressing costs more than it saves. */

@@ -1,6 +1,7 @@
 /**
- * The defects of a database file, in words that a person can act on. Opening throws `HistoryError` and leaves every file as
- * it was found; writing throws `CommitFailed` (domain/ports.ts) and leaves the database as it was.
+ * The defects of a database file, in words that a person can act on. Opening throws `HistoryError` and leaves every
+ * file
+ * unchanged; writing throws `CommitFailed` (domain/ports.ts) and leaves the database unchanged.
  */
 import fs from "node:fs";
 import path from "node:path";

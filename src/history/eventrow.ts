@@ -1,4 +1,4 @@
-/** Events have a column for each field, since they are asked for in many ways. */
+/** Events have a column for each field, since they are queried in many ways. */
 import type { Event } from "../domain/event.ts";
 import { decode } from "../domain/json.ts";
 import { lengthen } from "./compression.ts";

@@ -1,4 +1,4 @@
-/** The door of this room. */
+/** The public parts of the history. */
 export { backupDatabase, type Copied, type Restored, restoreDatabase } from "./backup.ts";
 export { HistoryError, type HistoryProblem } from "./errors.ts";
 export { writerOf } from "./lock.ts";

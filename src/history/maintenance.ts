@@ -10,7 +10,7 @@ import { type Compacted, resolutionMs } from "../domain/history.ts";
 import type { Packing } from "./packing.ts";
 import type { Rolling } from "./rolling.ts";
 
-/** The time for which things are kept, ms; null: forever. */
+/** Retention times, ms; null: unlimited. */
 export interface Retention {
   readonly samplesMs: number | null;
   /** Roll-ups of a minute, and of an hour. */
@@ -32,7 +32,7 @@ export const defaultRetention: Retention = {
 };
 
 export interface Maintained {
-  /** False when the budget ran out first: call again. */
+  /** False if the budget ran out first: call again. */
   readonly finished: boolean;
   readonly deletedRows: number;
 }

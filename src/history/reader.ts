@@ -1,4 +1,4 @@
-/** The questions of the store's users, answered from the tables. Samples are answered by samples.ts. */
+/** Queries of the store's tables. Samples are read by samples.ts. */
 import type Database from "better-sqlite3";
 import type { Alert, AlertChange, RuleState, Severity } from "../domain/alert.ts";
 import type { FactChange, FailedRead, KeptPayload, Milestone } from "../domain/changes.ts";

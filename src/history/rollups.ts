@@ -31,7 +31,7 @@ export const blockMs: Readonly<Record<Resolution, number>> = {
   hour: 16 * 86_400_000,
 };
 
-/** Buckets handed out before others get their turn. */
+/** Buckets returned before the event loop turns. */
 const bucketsPerBreath = 512;
 
 /** Buckets of one layout within one block. */

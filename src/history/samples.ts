@@ -11,7 +11,7 @@ import { type Chunk, decodeChunk } from "./chunk.ts";
 import type { Tail } from "./tail.ts";
 import { type LogRow, valuesOf } from "./ticklog.ts";
 
-/** Ticks handed out before others get their turn. */
+/** Ticks returned before the event loop turns. */
 const ticksPerBreath = 512;
 
 /** A layout as a query sees it: the series that are asked for, and where they stand. */

@@ -46,7 +46,7 @@ export interface StoreOptions {
   readonly retention?: Partial<Retention>;
 }
 
-/** The store, and what only those ask who know that it is a file of ours. */
+/** The store, with further methods for callers that know that it is a local file. */
 export interface History extends Store, SessionStore, AccessStore {
   /** Every owner of which there are ticks, by name. */
   tickOwners(): Promise<readonly string[]>;

@@ -42,7 +42,7 @@ export class Writer {
     }
   }
 
-  /** Marks that the daemon was alive now. */
+  /** Notes that the daemon was alive at this time. */
   alive(nowMs: number): void {
     this.#sql.alive.run(nowMs);
   }
@@ -113,7 +113,10 @@ export class Writer {
   }
 }
 
-/** True if losing this commit in a power cut could leave somebody untold, told twice, or an acknowledgement unexplained. */
+/**
+ * Returns true if losing this commit in a power cut could lose or repeat a notification, or leave an acknowledgement
+ * unexplained.
+ */
 export function mustBeDurable(changes: Changes): boolean {
   return changes.owed.length > 0 || changes.messages.length > 0 || changes.acknowledgements.length > 0;
 }

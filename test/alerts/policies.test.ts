@@ -72,7 +72,7 @@ describe("reminders", () => {
     ["info: never", alert("info"), 0, null],
     ["an event: never", { ...alert("critical"), event: true }, 0, null],
   ])("%s", (_, of, count, dueMs) => {
-    expect(nextReminderMs(of, { toldAtMs: 0, count }, settings)).toBe(dueMs);
+    expect(nextReminderMs(of, { notifiedAtMs: 0, count }, settings)).toBe(dueMs);
   });
 
   test.each<[string, number | null, number | null, boolean, boolean]>([

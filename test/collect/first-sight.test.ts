@@ -50,9 +50,9 @@ describe("the time at which a wallet is first watched", () => {
       },
       tell: (afterMs: number) => {
         const event = { key: `f${events++}`, happenedMs: startMs + afterMs, seenMs: 0, fields: {} };
-        return publisher.tell(run, "fills", { events: [walletEvent("fill", wallet, event)] });
+        return publisher.publish(run, "fills", { events: [walletEvent("fill", wallet, event)] });
       },
-      tellNothing: () => publisher.tell(run, "fills", { events: [] }),
+      tellNothing: () => publisher.publish(run, "fills", { events: [] }),
       told: () => seen.map(({ backfilled }) => (backfilled ? "past" : "news")),
     };
   }

@@ -109,7 +109,7 @@ class Daemon {
     const run = this.#run(false);
     try {
       const reading = await this.history.read(run, this.#clock.elapsedMs());
-      await this.#publisher.tell(run, "fills", reading.batch);
+      await this.#publisher.publish(run, "fills", reading.batch);
       reading.done();
       if (reading.failure) throw reading.failure;
       this.#gap = false;
@@ -123,7 +123,7 @@ class Daemon {
     const run = this.#run(true);
     try {
       const reading = await this.history.catchUp(run);
-      await this.#publisher.tell(run, "fills", reading.batch);
+      await this.#publisher.publish(run, "fills", reading.batch);
       reading.done();
     } catch {
       return false;

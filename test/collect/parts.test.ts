@@ -300,7 +300,7 @@ test("what happened to a PDA index before it was watched is the past, however lo
     walletEvent("fill", wallet, {
       ...{ key: `f${pdaIndex}`, pdaIndex, happenedMs: nowMs - dayMs, seenMs: nowMs, fields: {} },
     });
-  await publisher.tell(run, "fills", { events: [at(0), at(1)] });
+  await publisher.publish(run, "fills", { events: [at(0), at(1)] });
   const told = seen.flatMap((one) => (one.kind === "events" ? one.events : []));
   expect(told.map(({ key, backfilled }) => [key, backfilled])).toEqual([
     ["f0", false],

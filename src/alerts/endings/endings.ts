@@ -1,9 +1,9 @@
 /**
  * Decides why an alert about a position or an account has ended.
  *
- * A position that is gone was closed, liquidated or auto-deleveraged; what tells them apart (the inbox, the liquidation
- * history) may come a moment after the account's state. So such an ending waits for word, asks for it at once, and settles
- * as soon as it has it, or when patience ends. Nobody is told "resolved" about a position that the exchange took.
+ * A position that no longer exists was closed, liquidated or auto-deleveraged. The records that distinguish these
+ * cases (the inbox, the liquidation history) may arrive after the account's state. Such an ending requests the records
+ * at once and waits until they arrive or the wait times out, so that a liquidation is not reported as "resolved".
  */
 
 import { type AlertChange, type Ending, isTaking, type RuleRow } from "../../domain/alert.ts";
@@ -27,13 +27,15 @@ import {
   wordsOf,
 } from "./waiting-ending.ts";
 
-/** A recovery whose figures nobody knows after a restart waits for them, and is told without them after this. */
+/**
+ * Time for which a recovery whose figures are unknown after a restart waits for them; then it is reported without them.
+ */
 const figuresPatienceMs = 600_000;
-/** Those that wait for that, or hold again, are looked at so often. */
+/** Interval at which endings that wait for figures, or whose condition holds again, are checked. */
 const againMs = 5_000;
-/** A position that is there now. */
+/** An open position. */
 interface Held {
-  /** Begins with its side. */
+  /** The incarnation begins with its side. */
   readonly node: { readonly incarnation: string };
 }
 
@@ -46,9 +48,9 @@ export class Endings {
   readonly #isPending: (row: RuleRow, judgedAs: string) => boolean;
   readonly liquidations: Liquidations;
   readonly #waiting = new Set<WaitingEnding>();
-  /** Alerts of which history keeps what is known of their ending. */
+  /** Alerts whose ending data is stored in history. */
   readonly #kept = new Set<number>();
-  /** The endings that waited before a reload, by alert, until it is known what of it waits still. */
+  /** The endings that waited before a reload, by alert, until it is known which of them still wait. */
   readonly #former = new Map<number, WaitingEnding>();
 
   constructor(options: {
@@ -58,7 +60,7 @@ export class Endings {
     release: (row: RuleRow, builder: ChangesBuilder) => void;
     /** The positions of an account, by symbol; undefined: there is no such account. */
     positionsOf: (account: AccountRef) => ReadonlyMap<string, Held> | undefined;
-    /** True while a condition is on its way to firing, as long as it is the one that recovered. */
+    /** Returns true while a condition is pending, if it is the one that recovered. */
     isPending: (row: RuleRow, judgedAs: string) => boolean;
     before?: Endings | undefined;
   }) {
@@ -73,7 +75,7 @@ export class Endings {
     if (before) for (const waiting of before.#waiting) this.#former.set(waiting.live.alert.id, waiting);
   }
 
-  /** Ends at once where the reason is plain; else waits for word. */
+  /** Ends at once if the reason is known; else waits for the records. */
   end(builder: ChangesBuilder, ending: EndedAlert): void {
     const former = this.#former.get(ending.live.alert.id);
     const waiting: WaitingEnding = {
@@ -88,7 +90,7 @@ export class Endings {
       order: former?.order,
       onDue: () => this.#onDue(waiting),
     };
-    // Nobody is reminded of what is over.
+    // An ended alert gets no reminders.
     ending.live.isGone = () => true;
     const taking = this.liquidations.takingOf(waiting);
     if (taking !== null) this.#settle(builder, waiting, taking);
@@ -115,13 +117,13 @@ export class Endings {
     this.#former.clear();
   }
 
-  /** Those that wait: what ends in one moment ends in the order in which it fired. */
+  /** Returns the waiting endings; those that end at the same time are in firing order. */
   #inOrder(): readonly WaitingEnding[] {
     if (this.#waiting.size === 0) return [];
     return [...this.#waiting].sort((a, b) => a.live.alert.id - b.live.alert.id);
   }
 
-  /** Notes of which endings history keeps something, and lets go of it where the alert has ended. */
+  /** Records which endings have data in history, and deletes the data of those whose alert has ended. */
   tidy(keep: KeptValues, fires: (alertId: number) => boolean, builder: ChangesBuilder): void {
     for (const alertId of keptEnding.keys(keep).map(Number)) {
       this.#kept.add(alertId);
@@ -143,14 +145,14 @@ export class Endings {
     this.#kept.add(live.alert.id);
   }
 
-  /** Lets go of what history keeps of an ending. */
+  /** Deletes the data of an ending from history. */
   forget(alertId: number, builder: ChangesBuilder): void {
     if (this.#kept.delete(alertId)) keptEnding.drop(alertId, builder);
   }
 
   /**
-   * Takes the alert of a condition that fires anew from those that wait, as the recovery of its last alert was not told yet: that one
-   * goes on. Null: there is none.
+   * Removes the alert of a condition that fires again from the waiting endings, if the recovery of its last alert was
+   * not reported yet: that alert continues. Null: there is none.
    */
   takeBack(row: RuleRow, judgedAs: string, builder: ChangesBuilder): LiveAlert | null {
     for (const waiting of this.#waiting) {
@@ -165,7 +167,7 @@ export class Endings {
     return null;
   }
 
-  /** An event became known. A liquidation is word of the end; what fills say is weighed when all of them were told. */
+  /** Takes an event. A liquidation explains the end; fills are evaluated after all of them have been taken. */
   happened(builder: ChangesBuilder, event: Event): void {
     this.liquidations.remember(event, builder.atMs);
     for (const waiting of this.#inOrder()) {
@@ -179,7 +181,7 @@ export class Endings {
     }
   }
 
-  /** All that an answer brought has happened: fills after which nothing was left are word of the end. */
+  /** All events of an answer were taken: fills that closed the position explain the end. */
   weighFills(builder: ChangesBuilder): void {
     for (const waiting of this.#inOrder()) {
       const taking = waiting.fills.taken ? this.liquidations.takingOf(waiting) : null;
@@ -189,8 +191,9 @@ export class Endings {
   }
 
   /**
-   * The newest rows of a liquidation history were read: an absence in them is word as well, once it is young enough.
-   * @param pdaIndex whose history; undefined: all of the wallet's
+   * The newest rows of a liquidation history were read: the absence of a liquidation counts too, if the reading is
+   * recent enough.
+   * @param pdaIndex the account of the history; undefined: all accounts of the wallet
    */
   read(builder: ChangesBuilder, wallet: string, pdaIndex: number | undefined): void {
     for (const waiting of this.#inOrder()) {
@@ -220,7 +223,7 @@ export class Endings {
     }
   }
 
-  /** True while it is about to hold again: then it fires, and its alert goes on, or it is over after all. */
+  /** True while its condition is pending again: either it fires and its alert continues, or the alert ends. */
   #isPendingAgain({ live, judgedAs }: WaitingEnding): boolean {
     return judgedAs !== undefined && this.#isPending(live.alert, judgedAs);
   }
@@ -237,7 +240,7 @@ export class Endings {
     this.#deadlines.cancel(waiting);
     const happenedMs = isTaking(ending) ? (this.liquidations.newest(waiting)?.happenedMs ?? null) : null;
     if (happenedMs !== null) this.liquidations.rememberEnded(waiting.live.alert, happenedMs);
-    // "Before" is how it last stood, which a judgement of what a liquidation left over does not tell.
+    // "Before" is the last regular state; a judgement of the rest after a liquidation does not give it.
     const recovered = (): AlertText | null => waiting.textAt?.(builder.atMs) ?? waiting.text;
     const text = ending === "recovered" ? recovered() : (waiting.before ?? waiting.live.beforeLoss);
     this.#alerts.end(builder, waiting.live, ending, text, happenedMs, this.#stands(waiting, ending));

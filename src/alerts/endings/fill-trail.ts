@@ -1,20 +1,20 @@
 /**
- * The course of a position, by its fills since it was last seen. Between two readings it may have been closed, opened anew
- * and liquidated: a fill that closed it is word of its end only where the fills after it leave nothing else to be explained.
+ * The course of a position by its fills since it was last seen. Between two readings it may have been closed, opened
+ * again and liquidated: a fill that closed it explains its end only if the later fills leave nothing unexplained.
  */
 import type { Event } from "../../domain/event.ts";
 
 export class FillTrail {
-  /** Another position of its name stands there now. */
+  /** Another position of the same market exists now. */
   readonly #another: boolean;
   readonly #wasTaken: boolean;
   #newest: Event | null = null;
-  /** The newest of those after which nothing of a position was left. */
+  /** The newest fill that closed a position. */
   #closing: Event | null = null;
-  /** One was made by a liquidation, a deleveraging or what nobody knows: word of that is on its way. */
+  /** True if a fill was made by a liquidation, a deleveraging or an unknown cause: a record of that is expected. */
   #forced = false;
 
-  /** @param wasTaken so it was by fills that are not told again */
+  /** @param wasTaken true if fills that do not arrive again showed it as taken */
   constructor(another: boolean, wasTaken = false) {
     this.#another = another;
     this.#wasTaken = wasTaken;
@@ -28,19 +28,19 @@ export class FillTrail {
     if (this.#newest === null || follows(fill, this.#newest)) this.#newest = fill;
   }
 
-  /** True if orders on the book closed it, and nothing is missing from there to what stands now. */
+  /** True if orders on the book closed it, and the fills since then explain the current position. */
   get closed(): boolean {
     if (this.#closing === null || this.#forced || this.#newest === null) return false;
     return this.#another || leftBy(this.#newest).flat === true;
   }
 
-  /** True if the last of it went in a liquidation or a deleveraging. */
+  /** True if its last part was closed by a liquidation or a deleveraging. */
   get taken(): boolean {
     return this.#closing === null ? this.#wasTaken : !isOnBook(this.#closing);
   }
 }
 
-/** False also where nobody knows. */
+/** Returns false also if the trade type is unknown. */
 function isOnBook({ fields: { tradeType } }: Event): boolean {
   return tradeType === "limit" || tradeType === "market";
 }
@@ -49,7 +49,7 @@ function leftBy({ data }: Event): { readonly closed?: boolean; readonly flat?: b
   return data ?? {};
 }
 
-/** By the exchange's order; of one place the one that was told later. */
+/** Orders fills by the exchange's order; of equal ones the one received later. */
 function follows(one: Event, other: Event): boolean {
   const by = one.slot - other.slot || one.slotIndex - other.slotIndex || one.eventIndex - other.eventIndex;
   return by >= 0;

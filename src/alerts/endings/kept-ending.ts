@@ -1,4 +1,4 @@
-/** The knowledge about an ending that waits to be explained, as history keeps it. */
+/** The stored knowledge about an ending that waits for an explanation. */
 
 import { z } from "zod";
 import { type Ending, endings as endingKinds } from "../../domain/alert.ts";
@@ -6,7 +6,7 @@ import { KeptKind, keptNumber } from "../../domain/kept.ts";
 import type { AlertText } from "../live-alert.ts";
 import { keptText } from "../texts/kept-text.ts";
 
-/** Kept so that a restart does not forget why an alert may have ended. */
+/** Stored so that a restart does not lose the possible reasons of the end. */
 export interface KeptEnding {
   readonly fallback: Ending;
   readonly fromMs: number;
@@ -15,14 +15,14 @@ export interface KeptEnding {
   readonly goneMs: number;
   readonly goneSlot?: number;
   readonly another: boolean;
-  /** The text of a recovery as it was then. Absent: it is none, or an earlier version wrote it. */
+  /** The text of a recovery at that time. Absent: it is no recovery, or an earlier version wrote it. */
   readonly text?: AlertText;
   /** The condition that recovered, as of `judgedAs`. Absent: none did, or an earlier version wrote it. */
   readonly judgedAs?: string;
   /** Size of the position when it was last seen, in units, and its side. */
   readonly size?: number | undefined;
   readonly side?: string | undefined;
-  /** Fills told that the last of it went in a liquidation or a deleveraging. */
+  /** True if fills showed that its last part was closed by a liquidation or a deleveraging. */
   readonly taken?: boolean;
 }
 

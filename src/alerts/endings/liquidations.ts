@@ -1,4 +1,4 @@
-/** The liquidations and deleveragings that are known, and which of them ended what. */
+/** The known liquidations and deleveragings, and the alerts that each of them ended. */
 
 import type { Alert, Taking } from "../../domain/alert.ts";
 import type { Event } from "../../domain/event.ts";
@@ -6,22 +6,22 @@ import { type AccountRef, accountName } from "../../domain/subject.ts";
 import { settledAfterMs, type WaitingEnding } from "./waiting-ending.ts";
 
 /**
- * Allowance for the difference between the exchange's clock and ours where a liquidation is set against the life of an
- * alert.
+ * Allowance for the difference between the exchange's clock and the local clock when a liquidation is compared with the
+ * times of an alert.
  */
 export const clockSlackMs = 60_000;
-/** A position is liquidated in several parts: so many are remembered. */
+/** Parts of a liquidation that are remembered: a position is liquidated in several parts. */
 const partsKept = 64;
-/** By which a sum of parts may differ from what they are of, as a share of it. */
+/** Relative tolerance when a sum of parts is compared with the whole. */
 const partsRoom = 1e-6;
 
 interface Liquidated {
   readonly ending: Taking;
-  /** It had a profit and was closed against one of somebody bankrupt. */
+  /** True if it had a profit and was closed against a bankrupt account. */
   readonly profited: boolean;
   readonly happenedMs: number;
   readonly slot: number;
-  /** A part of the position was left; null: the inbox does not say. */
+  /** True if a part of the position was left; null: the inbox does not state it. */
   readonly leftSome: boolean | null;
 }
 
@@ -33,23 +33,23 @@ interface Part {
 }
 
 export class Liquidations {
-  /** The newest liquidation of a position, or of anything in an account. Bounded by what is watched. */
+  /** The newest liquidation of a position, or of anything in an account. Bounded by the watched accounts. */
   readonly #liquidated: Map<string, Liquidated>;
   /** The sizes of the newest liquidations of a position. */
   readonly #parts: Map<string, readonly Part[]>;
-  /** By rule and subject: the liquidation that ended its last alert. It is not why the next one ends as well. */
-  readonly #toldMs: Map<string, number>;
+  /** By rule and subject: the liquidation that ended its last alert. It does not explain the end of the next one. */
+  readonly #endedByMs: Map<string, number>;
 
-  /** @param before those of the watch that is replaced at a reload: they go on */
+  /** @param before the liquidations of the watch that is replaced at a reload */
   constructor(before: Liquidations | undefined) {
     this.#liquidated = before ? before.#liquidated : new Map();
     this.#parts = before ? before.#parts : new Map();
-    this.#toldMs = before ? before.#toldMs : new Map();
+    this.#endedByMs = before ? before.#endedByMs : new Map();
   }
 
   /**
-   * Takes events from before the start, which are not reported again. Events that are no liquidation of ours mean nothing, nor do those
-   * of the future: as the newest, one would hide all that are true.
+   * Takes events from before the start, which are not reported again. Ignores events that are no liquidation of a
+   * watched account, and events of the future: as the newest, one would hide all real ones.
    */
   remember(event: Event, nowMs: number): void {
     const { kind, key: eventKey, wallet, pdaIndex, subaccount, symbol, happenedMs, slot, fields } = event;
@@ -75,19 +75,21 @@ export class Liquidations {
     }
   }
 
-  /** Takes from history that this alert ended by a liquidation or deleveraging, by what happened then. */
+  /** Restores from history that an alert ended by a liquidation or deleveraging at this time. */
   rememberEnded({ rule, subject }: Pick<Alert, "rule" | "subject">, happenedMs: number): void {
     const name = `${rule}\n${subject}`;
-    this.#toldMs.set(name, Math.max(happenedMs, this.#toldMs.get(name) ?? 0));
+    this.#endedByMs.set(name, Math.max(happenedMs, this.#endedByMs.get(name) ?? 0));
   }
 
-  /** True if anything of an account was liquidated since a slot, and since a time, give or take what clocks differ by. */
+  /**
+   * Returns true if anything of an account was liquidated since a slot and since a time, within the clock tolerance.
+   */
   liquidatedSince(account: AccountRef, sinceMs: number, fromSlot: number): boolean {
     const newest = this.#liquidated.get(keyOf(accountName(account), null));
     return newest !== undefined && newest.slot >= fromSlot && newest.happenedMs >= sinceMs - clockSlackMs;
   }
 
-  /** True if the exchange closed a position whole after a slot, as it said. */
+  /** Returns true if the exchange stated that it closed a whole position after a slot. */
   tookAllSince(account: AccountRef, symbol: string, side: string | null, slot: number): boolean {
     return [side, null].some((of) => {
       const newest = this.#liquidated.get(keyOf(accountName(account), symbol, of));
@@ -95,7 +97,7 @@ export class Liquidations {
     });
   }
 
-  /** The newest of the account's own and of those that named only its wallet, which may have been the account's. */
+  /** Returns the newest liquidation of the account, or of its wallet with no account named. */
   newest(waiting: WaitingEnding): Liquidated | undefined {
     let newest: Liquidated | undefined;
     for (const key of keysOf(waiting)) {
@@ -105,42 +107,47 @@ export class Liquidations {
     return newest;
   }
 
-  /** A liquidation ended what stood when it happened and not after it; the clocks may differ a little. Null: none did. */
+  /**
+   * Returns the liquidation that ended the subject: one that happened while it existed, within the clock tolerance.
+   * Null: none.
+   */
   takingOf(waiting: WaitingEnding): Taking | null {
     const newest = this.newest(waiting);
     if (newest === undefined) return null;
     const { ending, profited, happenedMs, slot, leftSome } = newest;
-    // A condition that held after a liquidation was ended by something else. A reading in its slot may be from before it.
+    // A condition that held after a liquidation was ended by something else. A reading in its slot may be from before
+    // it.
     if (slot < waiting.fromSlot) return null;
-    // Nor did one end what a state from before it shows as ended.
+    // A liquidation cannot have ended what an earlier state shows as ended.
     if (waiting.goneSlot !== undefined && slot > waiting.goneSlot) return null;
-    // So did a position of which it left a part, unless the last of it went the same way.
+    // A position of which a liquidation left a part was ended by something else, unless its last part was liquidated
+    // too.
     const isGone = waiting.symbol !== null && waiting.fallback !== "recovered";
     if (isGone && !waiting.fills.taken && (leftSome ?? this.#isPart(waiting))) return null;
     // An alert about the rest of a position of which a part was closed at a profit has recovered by itself.
     if (profited && waiting.fallback === "recovered") return null;
     const { rule, subject } = waiting.live.alert;
-    const toldMs = this.#toldMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
+    const endedByMs = this.#endedByMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
     const before = happenedMs <= waiting.goneMs + settledAfterMs;
-    const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
+    const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > endedByMs;
     return itsOwn ? ending : null;
   }
 
-  /** True if all that is known to be liquidated of a position since it was last seen is less than it was. */
+  /** Returns true if the known liquidated size of a position since it was last seen is less than its size. */
   #isPart(waiting: WaitingEnding): boolean {
     const { fromSlot, size } = waiting;
     if (size === undefined) return false;
     const known = keysOf(waiting)
       .flatMap((key) => this.#parts.get(key) ?? [])
       .filter((one) => one.slot >= fromSlot);
-    // More than there was in a state of its slot was taken before that state.
+    // A part larger than the position in a state of its slot was taken before that state.
     const parts = known.filter((one) => one.slot > fromSlot || one.size <= size * (1 + partsRoom));
     const sum = parts.reduce((total, part) => total + part.size, 0);
     return known.length > 0 && sum < size * (1 - partsRoom);
   }
 }
 
-/** The names of liquidations that may be of what it is about: of its account, or of no account that is named. */
+/** Returns the keys of liquidations that may concern the ending: of its account, or with no account named. */
 function keysOf({ account, symbol, side }: WaitingEnding): readonly string[] {
   const sides = symbol === null ? [null] : side === undefined ? [null, "long", "short"] : [null, side];
   return [accountName(account), account.wallet].flatMap((place) =>
@@ -150,7 +157,7 @@ function keysOf({ account, symbol, side }: WaitingEnding): readonly string[] {
 
 /**
  * @param place a wallet, or one account of it
- * @param side null: it has none, or nobody says
+ * @param side null: none, or unknown
  */
 function keyOf(place: string, symbol: string | null, side: string | null = null): string {
   return `${place} ${symbol?.toUpperCase() ?? ""} ${side ?? ""}`;

@@ -1,4 +1,4 @@
-/** An ending that waits for word of its reason. */
+/** An ending that waits for an explanation. */
 
 import type { Ending, RuleRow } from "../../domain/alert.ts";
 import type { Due } from "../../domain/deadlines.ts";
@@ -8,14 +8,14 @@ import type { AlertText, LiveAlert } from "../live-alert.ts";
 import type { FillTrail } from "./fill-trail.ts";
 
 /**
- * The exchange's histories are made from the ledger a moment later. One that was read this long after the disappearance
- * and has no liquidation settles the matter.
+ * The exchange derives its histories from the ledger with a delay. A history without a liquidation that was read this
+ * long after the disappearance rules one out.
  */
 export const settledAfterMs = 15_000;
-/** Allowance for a state that was on its way when a fill happened that it does not show yet. */
+/** Allowance for a state that was in transit when a fill happened and does not show it yet. */
 const readSlackMs = 2_000;
 
-/** An alert whose subject is gone, or whose condition holds no longer, with what is known of the reason. */
+/** An alert whose subject no longer exists, or whose condition no longer holds, with the known reasons. */
 export interface EndedAlert {
   readonly live: LiveAlert;
   readonly row: RuleRow | null;
@@ -23,48 +23,54 @@ export interface EndedAlert {
   /** Null: the account as a whole. */
   readonly symbol: string | null;
   readonly fallback: Ending;
-  /** A condition that recovered, as of `judgedAs`: it may hold again before its end is told. Absent: none did, or nobody knows. */
+  /**
+   * A condition that recovered, as of `judgedAs`: it may hold again before its end is reported. Absent: none did, or
+   * unknown.
+   */
   readonly judgedAs?: string | undefined;
-  /** The text at its recovery; null: it is none, or nobody knows. */
+  /** The text at its recovery; null: it is no recovery, or the text is unknown. */
   readonly text: AlertText | null;
-  /** The same for later, when the wait for word is over; null: nothing newer. */
+  /** Returns the text for the time when the wait is over; null: no newer one. */
   readonly textAt?: (nowMs: number) => AlertText | null;
-  /** True while its rule cannot be judged yet, so that a text is still to come; absent: one is known, or none will be. */
+  /**
+   * True while its rule cannot be judged yet, so that a text is still expected; absent: a text is known, or none is
+   * expected.
+   */
   readonly isUnread?: ((nowMs: number) => boolean) | undefined;
-  /** The last known text, if its subject is gone. Null: what was told last. */
+  /** The last known text, if its subject no longer exists. Null: the last reported one. */
   readonly before?: AlertText | null;
-  /** The time at which it was last seen as it was, ms: a liquidation before that is not what ended it. */
+  /** The time at which it was last seen unchanged, ms: an earlier liquidation did not end it. */
   readonly fromMs: number;
   /** Slot of the last state that showed it, or of the state in which its condition last held; 0: not known. */
   readonly fromSlot: number;
-  /** Size of the position in that state, in units, and its side; absent: it is none, or nobody knows. */
+  /** Size of the position in that state, in units, and its side; absent: no position, or unknown. */
   readonly size?: number | undefined;
   readonly side?: string | undefined;
-  /** Fills told before a restart that the last of it went in a liquidation or a deleveraging. */
+  /** True if fills before a restart showed that its last part was closed by a liquidation or a deleveraging. */
   readonly taken?: boolean | undefined;
-  /** The time at which it was seen to be gone, ms; left out: now. A liquidation well after that is not what ended it. */
+  /** The time at which the end was seen, ms; left out: now. A clearly later liquidation did not end it. */
   readonly goneMs?: number;
-  /** Slot of the state that shows its end; absent: nobody knows. */
+  /** Slot of the state that shows its end; absent: unknown. */
   readonly goneSlot?: number | undefined;
-  /** Another position of its name stands there now. */
+  /** Another position of the same market exists now. */
   readonly another: boolean;
-  /** Something of the account's went away lately: word of a liquidation may be under way. */
+  /** True if holdings of the account disappeared recently: a liquidation record may be on its way. */
   readonly suspicious: boolean;
 }
 
 export interface WaitingEnding extends Due, Omit<EndedAlert, "suspicious" | "taken"> {
   readonly goneMs: number;
-  /** Since when it waits for word in this run, ms: nobody could hear it while nobody watched. */
+  /** Start of the wait in this run, ms: time without a running watch does not count. */
   readonly sinceMs: number;
   readonly fills: FillTrail;
 }
 
-/** True if nothing of it is still to be read: it is no recovery, or its figures are known, or will never be. */
+/** Returns true if no more data of it is expected: it is no recovery, or its figures are known or will not arrive. */
 export function isReadable({ fallback, isUnread }: WaitingEnding, nowMs: number): boolean {
   return fallback !== "recovered" || isUnread?.(nowMs) !== true;
 }
 
-/** The text of an ending, for one that goes on after a reload. */
+/** Returns the text of an ending, for one that continues after a reload. */
 export function wordsOf(
   waiting: WaitingEnding,
 ): Pick<WaitingEnding, "text" | "textAt" | "isUnread" | "before"> {
@@ -72,13 +78,13 @@ export function wordsOf(
   return {
     text,
     ...(textAt ? { textAt } : {}),
-    // A text that is known stays known, whatever the exchange answers after a reload.
+    // A known text stays known, whatever the exchange answers after a reload.
     isUnread,
     ...(before === undefined ? {} : { before }),
   };
 }
 
-/** True if an event is a fill of the position whose end waits for word, since it was last seen. */
+/** Returns true if an event is a fill, since it was last seen, of the position whose end waits for an explanation. */
 export function concerns({ kind, happenedMs, ...of }: Event, waiting: WaitingEnding): boolean {
   const { account, symbol, fallback, fromMs } = waiting;
   return (

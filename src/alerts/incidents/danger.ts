@@ -1,10 +1,10 @@
 /** The rules whose alerts form incidents: those of liquidation distance, margin and loss. Pure. */
 
-/** The danger that such a rule is about, as far as incidents tell them apart. */
+/** The danger that such a rule is about, as used by incidents. */
 export interface Danger {
-  /** Its value is a distance to liquidation: the smaller, the worse, 0 when it is there. */
+  /** True if its value is a distance to liquidation: smaller is worse, 0 is liquidatable. */
   readonly isDistance: boolean;
-  /** It goes by the exchange's own word for what it may do to an account. */
+  /** True if it uses the tier that the exchange states for the account. */
   readonly isTier: boolean;
 }
 
@@ -13,11 +13,11 @@ interface Reads {
   readonly field: string;
 }
 
-/** As much of a rule as decides it. */
+/** The part of a rule that decides this. */
 export interface RuleInView {
   readonly scope: string;
   readonly reads: readonly Reads[];
-  /** The expression that its levels compare; null: it has none. */
+  /** The expression that its levels compare; null: none. */
   readonly value: {
     readonly text: string;
     readonly parts?: readonly { readonly reads: readonly Reads[] }[];
@@ -30,7 +30,7 @@ const distances: ReadonlySet<string> = new Set([
   "trader.adverseMoveToLiquidation",
 ]);
 
-/** The exchange's own words for what it may do to an account. */
+/** The tiers that the exchange states: what it may do to an account. */
 const tiers: ReadonlySet<string> = new Set(["trader.riskTier", "trader.riskState"]);
 const others: ReadonlySet<string> = new Set([
   "position.liquidationPrice",
@@ -39,10 +39,10 @@ const others: ReadonlySet<string> = new Set([
   ...["position.unrealizedPnl", "trader.unrealizedPnl", "wallet.unrealizedPnl"],
   ...["wallet.pnl", "wallet.pnlToday", "wallet.lossToday", "wallet.highWaterMark"],
 ]);
-/** A rule that looks at these is about something else, whatever it compares them with. */
+/** A rule that reads one of these is about something else, whatever it compares. */
 const ofOthers = /^(?:stopLoss|takeProfit|hasStopLoss|hasTakeProfit|funding)/;
 
-/** @returns null for a rule whose alerts belong into no incident */
+/** @returns null for a rule whose alerts belong to no incident */
 export function dangerOf({ scope, reads, value }: RuleInView): Danger | null {
   if (scope !== "position" && scope !== "trader" && scope !== "wallet") return null;
   const compared = value?.parts?.flatMap((part) => part.reads) ?? reads;

@@ -12,8 +12,8 @@
  *   a further alert of an account, a lesser change ──► quiet
  *   a recovery ──────────────────────────────────────► quiet; those of the last critical alert and of the last alert notify
  *
- * Alerts of which word is held are left out of what is the last. The incident is over with the last of its alerts. While nothing
- * critical in it fires, alerts of it that get worse are told by themselves, and no others join quietly.
+ * Alerts whose notification is held do not count as the last ones. The incident is over with the last of its alerts.
+ * While nothing critical in it fires, alerts of it that get worse are reported separately, and no others join quietly.
  */
 import { z } from "zod";
 import {
@@ -26,51 +26,54 @@ import {
 } from "../../domain/alert.ts";
 import { keptNumber } from "../../domain/kept.ts";
 
-/** New members join until so long after the last one that was critical, ms. */
+/** Time after the last critical alert in which new members join, ms. */
 export const joinsForMs = 1_800_000;
-/** News joins what is being gathered; the next gathering takes so long, ms, step by step while the incident grows. */
+/**
+ * News joins the current gathering; the next gathering takes this long, ms, one step further each time the incident
+ * grows.
+ */
 const gatherMs = [1_000, 2_000, 4_000, 5_000] as const;
-/** A distance below this is as good as none: that it halved is no news. */
+/** Distances below this count as 0: a further halving is no news. */
 const leastHalved = 0.005;
-/** Without news for so long gathering begins anew, ms. */
+/** Time without news after which the gathering steps start again, ms. */
 const calmMs = 60_000;
-/** An escalation that is told again within this of a notifying message is of that same moment, ms. */
+/** An escalation reported again within this time after a notifying message belongs to the same moment, ms. */
 const repeatMs = 15_000;
-/** Quiet changes are collected for so long before an edit, ms. */
+/** Time for which quiet changes are collected before an edit, ms. */
 const editAfterMs = 5_000;
-/** A channel that cannot edit takes quiet changes with its next message, and at the latest after so long, ms. */
+/** Maximum time after which a channel that cannot edit sends quiet changes, ms; earlier with its next message. */
 const quietForMs = 300_000;
-/** Recoveries wait there for the last one, and no longer than this, ms. */
+/** Maximum time for which recoveries wait there for the last one, ms. */
 const recoveryForMs = 1_800_000;
 
 export interface Member {
   readonly account: string;
-  /** Somebody takes care of it. Left out: nobody does. */
+  /** True if it is acknowledged. Left out: it is not. */
   readonly acknowledged?: true;
   readonly severity: Severity;
-  /** Its distance to liquidation; null: its value is none. */
+  /** Its distance to liquidation; null: its value is no distance. */
   readonly distance: number | null;
 }
 
 /** Kept in history as JSON. */
 export interface Incident {
-  /** The group of its items: the same for all of them, of no other incident. */
+  /** The group of its items: equal for all of them and used by no other incident. */
   readonly groupKey: string;
   /** The alerts in it that fire, by number. */
   readonly members: Readonly<Record<string, Member>>;
-  /** Accounts that were told as critical, and are. */
+  /** Accounts that were reported as critical and still are. */
   readonly accounts: readonly string[];
-  /** The time at which an alert joined it as critical last, ms. */
+  /** The time at which an alert last joined it as critical, ms. */
   readonly joinedMs: number;
   /** The time of the last news, ms. */
   readonly notifiedMs: number;
-  /** The worst distance in it then; null: none was known. */
+  /** The worst distance at that time; null: none was known. */
   readonly shown: number | null;
-  /** The time at which what is being gathered leaves, ms; it left where that is past. */
+  /** The time at which the current gathering leaves, ms; a past time: it has left. */
   readonly gatheredMs: number;
-  /** The number of gatherings since it was calm. */
+  /** The number of gatherings since the last calm. */
   readonly step: number;
-  /** The alerts of it, by number, of whose end or fall its receiver is notified later, as that is held. Left out: none. */
+  /** The alerts, by number, whose end or fall is reported to its receiver later, because it is held. Left out: none. */
   readonly awaited?: readonly number[];
 }
 
@@ -100,30 +103,30 @@ export interface ChangeOfMember {
   readonly alert: Pick<Alert, "id" | "severity" | "value" | "acknowledgedAtMs" | "ending">;
 }
 
-/** A change with what the incident has to know of it. */
+/** A change with the data that the incident needs. */
 export interface Step {
   readonly change: ChangeOfMember;
   readonly account: string;
-  /** The value is a distance to liquidation. */
+  /** True if the value is a distance to liquidation. */
   readonly isDistance: boolean;
-  /** The rule goes by the exchange's word for what it may do to an account. */
+  /** True if the rule uses the tier that the exchange states for the account. */
   readonly isTier: boolean;
-  /** An acknowledgement became void by it. */
+  /** True if it made an acknowledgement void. */
   readonly voids: boolean;
-  /** It was held until now, with whatever came before it. */
+  /** True if it was held until now, with any earlier changes. */
   readonly released: boolean;
   /** The interval of reminders at its level, ms. */
   readonly remindMs: number;
-  /** The receiver can edit what it was sent. */
+  /** True if the receiver can edit sent messages. */
   readonly edits: boolean;
-  /** True if word of an alert in it would be held now. */
+  /** Returns true if a notification of an alert in it would be held now. */
   readonly isHeld: (alertId: number) => boolean;
   readonly nowMs: number;
 }
 
 export interface Stepped {
   readonly incident: Incident;
-  /** Null: nobody needs to be told, the incident was reported just now. */
+  /** Null: nobody is notified, because the incident was reported just now. */
   readonly leaves: { readonly atMs: number; readonly quiet: boolean } | null;
 }
 
@@ -141,18 +144,21 @@ export function newIncident(groupKey: string, nowMs: number): Incident {
   };
 }
 
-/** True if an alert that becomes critical joins it. */
+/** Returns true if an alert that becomes critical joins it. */
 export function isOpen({ joinedMs }: Incident, nowMs: number): boolean {
   return nowMs - joinedMs <= joinsForMs;
 }
 
-/** True if something critical in it fires: what is lesser joins it then, quietly. */
+/** Returns true if something critical in it fires: lesser alerts join it then, quietly. */
 export function isLive({ members }: Incident): boolean {
   for (const id in members) if (members[id]!.severity === "critical") return true;
   return false;
 }
 
-/** True if a change is told in it while nothing critical fires there: what gets worse and is not critical is told by itself. */
+/**
+ * Returns true if a change is reported in it while nothing critical fires there: non-critical alerts that get worse are
+ * reported separately.
+ */
 export function takes(incident: Incident, { kind, alert }: ChangeOfMember): boolean {
   return kind === "ended" || kind === "fell" || alert.severity === "critical" || isLive(incident);
 }
@@ -201,8 +207,8 @@ function withoutAwaited(incident: Incident, id: number): Incident {
 }
 
 /**
- * @returns the incident after a change of which its receiver is not notified: what recovered in it is news when it is critical anew;
- * what got worse is news when it is released
+ * @returns the incident after a change without notification of its receiver: a recovered alert is news when it is
+ * critical again; a worse one is news when it is released
  */
 export function noteUntold(
   incident: Incident,
@@ -219,20 +225,20 @@ function withMember(incident: Incident, id: number, own: Member | null): Inciden
   const account = (own ?? all[id])?.account;
   if (own === null) delete all[id];
   else all[id] = own;
-  // One that recovered is news again.
+  // An account that recovered is news again.
   const isKept = (one: string) => one !== account || isCritical(one, all);
   const { accounts } = incident;
   return { ...incident, members: all, accounts: accounts.every(isKept) ? accounts : accounts.filter(isKept) };
 }
 
-/** The worst distance is that of what is left: the half of it is news. */
+/** Sets the worst distance to that of the remaining alerts: half of it is news. */
 function withoutRecovered(incident: Incident): Incident {
   const { shown, members } = incident;
   const worst = worstOf(members);
   return shown === null || worst === null || worst <= shown ? incident : { ...incident, shown: worst };
 }
 
-/** A clock that was fast before puts nothing off. */
+/** Limits stored times to now: a clock that was fast before postpones nothing. */
 function untilNow(incident: Incident, nowMs: number): Incident {
   const { joinedMs, notifiedMs, gatheredMs } = incident;
   return {
@@ -255,7 +261,7 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
     case "rose":
       if (voids || isOverdue) return "gathered";
       if (!critical) return "quiet";
-      // An acknowledgement covers what it was given for, and no further alert of the account.
+      // An acknowledgement does not cover a further alert of the account.
       if (isTakenCareOf(account, before.members)) return "gathered";
       return !before.accounts.includes(account) || isTier || isWorse(before, members) ? "gathered" : "quiet";
     case "worsened":
@@ -263,7 +269,7 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
       return voids || isOverdue || (critical && isWorse(before, members)) ? "gathered" : "quiet";
     case "escalated":
       if (!before.accounts.includes(account)) return "atOnce";
-      // The first alert of an account told them of it; a repeat of that one is to wake.
+      // The first alert of an account reported it; a repeat of that alert notifies.
       return before.members[alert.id] !== undefined && nowMs - before.notifiedMs >= repeatMs
         ? "atOnce"
         : "quiet";
@@ -281,13 +287,13 @@ function newsOf(before: Incident, { members }: Incident, step: Step): News {
   }
 }
 
-/** True if nothing critical, or nothing at all, is left of which word is not held. */
+/** Returns true if no critical alert, or no alert at all, remains whose notification is not held. */
 function isLast({ members: before, awaited }: Incident, after: Incident["members"], step: Step): boolean {
   const { isHeld, released } = step;
   const { id: own } = step.change.alert;
   const left = Object.entries(after).filter(([id]) => Number(id) === own || !isHeld(Number(id)));
   if (left.length === 0) return true;
-  // A fall that was held was told to nobody.
+  // A held fall was not reported.
   const wasCritical = released || awaited?.includes(own) || before[own]?.severity === "critical";
   return wasCritical && left.every(([, { severity }]) => severity !== "critical");
 }
@@ -300,7 +306,7 @@ function isCritical(account: string, members: Incident["members"]): boolean {
   return false;
 }
 
-/** True if each critical alert of an account is acknowledged. */
+/** Returns true if each critical alert of an account is acknowledged. */
 function isTakenCareOf(account: string, members: Incident["members"]): boolean {
   const critical = Object.values(members).filter(
     (one) => one.account === account && one.severity === "critical",
@@ -308,7 +314,7 @@ function isTakenCareOf(account: string, members: Incident["members"]): boolean {
   return critical.length > 0 && critical.every(({ acknowledged }) => acknowledged === true);
 }
 
-/** True if the worst distance halved since the last news, or is nothing where it was something. */
+/** Returns true if the worst distance halved since the last news, or became 0. */
 function isWorse({ shown }: Incident, members: Incident["members"]): boolean {
   const worst = worstOf(members);
   if (worst === null) return false;
@@ -334,17 +340,17 @@ function notify(before: Incident, next: Incident, news: "atOnce" | "gathered", s
   const { account, nowMs } = step;
   const named = isCritical(account, next.members) && !next.accounts.includes(account);
   const accounts = named ? [...next.accounts, account] : next.accounts;
-  const told = { ...next, accounts, notifiedMs: nowMs, shown: worstOf(next.members) ?? next.shown };
+  const reported = { ...next, accounts, notifiedMs: nowMs, shown: worstOf(next.members) ?? next.shown };
   const isFirst = before.accounts.length === 0;
-  // Items owed in one observation leave together, whatever the time to gather.
+  // Items created in one observation leave together, regardless of the gathering time.
   const isGathering = before.gatheredMs >= nowMs;
   if (isGathering && news === "gathered")
-    return { incident: told, leaves: { atMs: before.gatheredMs, quiet: false } };
+    return { incident: reported, leaves: { atMs: before.gatheredMs, quiet: false } };
   if (isFirst || news === "atOnce") {
     const leaves = { atMs: nowMs, quiet: false };
-    return { incident: { ...told, gatheredMs: nowMs }, leaves };
+    return { incident: { ...reported, gatheredMs: nowMs }, leaves };
   }
   const at = nowMs - before.gatheredMs > calmMs ? 0 : Math.min(before.step, gatherMs.length - 1);
   const gatheredMs = nowMs + gatherMs[at]!;
-  return { incident: { ...told, gatheredMs, step: at + 1 }, leaves: { atMs: gatheredMs, quiet: false } };
+  return { incident: { ...reported, gatheredMs, step: at + 1 }, leaves: { atMs: gatheredMs, quiet: false } };
 }

@@ -1,4 +1,4 @@
-/** The incidents of all receivers: which of them a change belongs to. Keeps them for history, and takes them back. */
+/** The incidents of all receivers, by the alerts in them. Writes them to history and restores them. */
 import { z } from "zod";
 import type { Alert } from "../../domain/alert.ts";
 import { type Capacity, incidentGroup, type OwedItem } from "../../domain/delivery.ts";
@@ -23,17 +23,17 @@ import {
 import { OnCall } from "./on-call.ts";
 
 export interface IncidentsOptions {
-  /** The danger that a rule is about; null: its alerts belong into no incident. */
+  /** Returns the kind of danger that a rule is about; null: its alerts belong to no incident. */
   readonly dangerOf: (rule: string) => Danger | null;
-  /** True if this receiver is told incidents; else it is told each alert by itself. */
+  /** Returns true if this receiver gets incidents; else it gets each alert separately. */
   readonly gathers: (receiver: string) => boolean;
-  /** True if it can edit what it was sent. */
+  /** Returns true if it can edit sent messages. */
   readonly edits: (receiver: string) => boolean;
-  /** True if it keeps one incident for each account. */
+  /** Returns true if it keeps one incident for each account. */
   readonly byAccount: (receiver: string) => boolean;
 }
 
-/** @param capacities of channels, by name: those that have none are told incidents, and cannot edit */
+/** @param capacities of channels, by name: a channel without any gets incidents and cannot edit */
 export function incidentsOptions(
   rules: readonly (RuleInView & { readonly name: string })[],
   capacities: ReadonlyMap<string, Capacity>,
@@ -57,19 +57,19 @@ export interface Placeable extends ChangeOfMember {
   readonly alert: ChangeOfMember["alert"] & Pick<Alert, "rule" | "subject" | "event" | "drill">;
 }
 
-/** A change on its way to one receiver. */
+/** A change for one receiver. */
 export interface ToReceiver {
   readonly change: Placeable;
   readonly receiver: string;
   readonly way: Way;
   readonly labels: Labels;
-  /** An acknowledgement became void by it. */
+  /** True if it made an acknowledgement void. */
   readonly voids: boolean;
-  /** It was held until now. */
+  /** True if it was held until now. */
   readonly released: boolean;
-  /** The interval of reminders at its level, ms; infinite: there are none. */
+  /** The interval of reminders at its level, ms; infinite: none. */
   readonly remindMs: number;
-  /** True if word of another alert to this receiver would be held now. */
+  /** Returns true if a notification of another alert to this receiver would be held now. */
   readonly isHeld: (alertId: number) => boolean;
   readonly nowMs: number;
 }
@@ -77,14 +77,14 @@ export interface ToReceiver {
 /** The place of a change in its incident. */
 export interface Placed {
   readonly groupKey: string;
-  /** Null: its receiver needs no word of it. `alone`: it is told each alert by itself. */
+  /** Null: its receiver is not notified. `alone`: it is sent separately. */
   readonly leaves: { readonly atMs: number; readonly quiet: boolean } | "alone" | null;
-  /** The distance to liquidation that its alert has now; null: its value is none. */
+  /** The current distance to liquidation of its alert; null: its value is no distance. */
   readonly distance: number | null;
 }
 
 interface Kept {
-  /** The receiver and the way, with the labels by which incidents are told apart, and the account where each has its own. */
+  /** The receiver and route, with the labels that distinguish incidents, and the account if each has its own. */
   readonly name: string;
   readonly receiver: string;
   readonly incident: Incident;
@@ -95,18 +95,18 @@ export const keptIncidents: KeptKind<Kept> = new KeptKind(
   "incident/{}",
   z.object({ name: z.string(), receiver: z.string(), incident: keptIncident }),
 );
-/** A change that is held (a weekend's mute time) still finds its incident then, ms. */
+/** Time for which a held change (a weekend's mute time) still finds its incident, ms. */
 const awaitedForMs = 7 * 86_400_000;
 
 export class Incidents {
   readonly #options: IncidentsOptions;
   /** By receiver and group key. */
   readonly #all: Map<string, Kept>;
-  /** Those that changed since `unkept`. */
+  /** Those changed since the last `unkept`. */
   readonly #changed: Set<string>;
   readonly #onCall: OnCall;
 
-  /** @param before those of the watch that is replaced at a reload */
+  /** @param before the incidents of the watch that is replaced at a reload */
   constructor(options: IncidentsOptions, before?: Incidents) {
     this.#options = options;
     this.#all = before ? before.#all : new Map();
@@ -114,7 +114,10 @@ export class Incidents {
     this.#onCall = new OnCall(before ? before.#onCall : undefined);
   }
 
-  /** @returns rows for history of the changes since it was asked last: one for each incident, however many its changes are */
+  /**
+   * @returns history rows of the changes since the last call: one for each incident, regardless of the number of
+   * changes
+   */
   unkept(): readonly { readonly name: string; readonly value: string | null }[] {
     const rows = [...this.#changed].map((id) => keptIncidents.row(id, this.#all.get(id) ?? null));
     this.#changed.clear();
@@ -126,14 +129,14 @@ export class Incidents {
     for (const [id, kept] of keptIncidents.all(keep)) this.#all.set(id, kept);
   }
 
-  /** @returns null where it belongs into no incident */
+  /** @returns null if it belongs to no incident */
   place(to: ToReceiver): Placed | null {
     const { change, receiver, nowMs, voids, released, remindMs, isHeld } = to;
     const { alert } = change;
     if (alert.event || alert.drill) return null;
     const found = this.#of(receiver, alert.id) ?? this.#awaiting(receiver, change);
     const of = this.#options.dangerOf(alert.rule);
-    // A rule that a reload took away ends its alerts, in their incident.
+    // A rule removed by a reload ends its alerts, in their incident.
     if (of === null && found === undefined) return null;
     const kept = found === undefined ? this.#join(to) : this.#moved(found, to);
     if (kept === null) return null;
@@ -154,13 +157,13 @@ export class Incidents {
     return { groupKey: incident.groupKey, leaves: isApart ? "alone" : leaves, distance };
   }
 
-  /** A change of an alert of which a receiver is notified later, as it is held. */
+  /** Notes a held change, of which a receiver is notified later. */
   noteHeld(alert: Alert, receiver: string): void {
     const kept = this.#of(receiver, alert.id);
     if (kept !== undefined) this.#set({ ...kept, incident: noteHeld(kept.incident, alert) });
   }
 
-  /** An alert is over, whoever is told of that. */
+  /** Notes the end of an alert, regardless of notifications. */
   over(alert: Alert): void {
     this.#onCall.over(alert.id);
     for (const kept of this.#all.values())
@@ -168,22 +171,26 @@ export class Incidents {
         this.#set({ ...kept, incident: noteUntold(kept.incident, alert) });
   }
 
-  /** The incident of an alert's account, for a receiver that keeps one for each. */
+  /** Returns the incident of an alert's account, for a receiver that keeps one for each. */
   onCall(receiver: string, alertId: number): Pick<OwedItem, "onCall"> {
     const onCall = this.#onCall.of(receiver, alertId);
     return onCall === undefined ? {} : { onCall };
   }
 
-  /** The times at which the incidents with a critical alert were last reported to each of these, ms; null: it is told by itself. */
+  /**
+   * Returns the times of the last report of the incident with a critical alert to each receiver, ms; null: it gets the
+   * alert separately.
+   */
   notifiedMs(alertId: number, receivers: readonly string[], nowMs: number): readonly (number | null)[] {
     return receivers.map((receiver) => {
       const incident = this.#of(receiver, alertId)?.incident;
-      const told = incident?.members[alertId]?.severity === "critical" && this.#options.gathers(receiver);
-      return told ? Math.min(incident.notifiedMs, nowMs) : null;
+      const isReported =
+        incident?.members[alertId]?.severity === "critical" && this.#options.gathers(receiver);
+      return isReported ? Math.min(incident.notifiedMs, nowMs) : null;
     });
   }
 
-  /** Forgets those that nothing belongs to any more. */
+  /** Removes the incidents without alerts. */
   sweep(nowMs: number): void {
     this.#onCall.sweep(nowMs);
     for (const [id, { incident }] of this.#all) {
@@ -200,7 +207,7 @@ export class Incidents {
     return undefined;
   }
 
-  /** The incident that an alert was part of when a change for the better was held. */
+  /** Returns the incident that an alert was part of when a change for the better was held. */
   #awaiting(receiver: string, { kind, alert }: Placeable): Kept | undefined {
     if (kind !== "ended" && kind !== "fell") return undefined;
     for (const kept of this.#all.values())
@@ -208,13 +215,13 @@ export class Incidents {
     return undefined;
   }
 
-  /** The incident that takes an alert in: an open one, or, for what is critical, a new one. */
+  /** Returns the incident that takes an alert: an open one, or, for a critical alert, a new one. */
   #join(to: ToReceiver): Kept | null {
     const { change, receiver, way, labels, nowMs } = to;
     const { kind, alert } = change;
     if (way.incidentBy === "never" || kind === "ended" || kind === "acknowledged") return null;
     const by = way.incidentBy.map((name) => `${name}=${labelOf(labels, name)}`).join(",");
-    // Each account is an incident of its own to whoever keeps one for each.
+    // A receiver that keeps one incident for each account gets separate ones.
     const { gathers, byAccount } = this.#options;
     const account = gathers(receiver) && byAccount(receiver) ? `\n${accountOf(alert)}` : "";
     const name = `${receiver}\n${way.path.join(".")}{${by}}${account}`;
@@ -225,7 +232,7 @@ export class Incidents {
     return { name, receiver, incident: newIncident(groupKey, nowMs) };
   }
 
-  /** The incident of this name that takes an alert in. */
+  /** Returns the incident of this name that takes an alert. */
   #open(name: string, critical: boolean, nowMs: number): Kept | null {
     let found: Kept | null = null;
     for (const kept of this.#all.values()) {
@@ -235,7 +242,10 @@ export class Incidents {
     return found;
   }
 
-  /** The incident of a known alert from now on: what is critical anew leaves one in which nothing is for the one that is open. */
+  /**
+   * Returns the incident of a known alert from now on: an alert that is critical again leaves an incident without
+   * critical alerts for the open one.
+   */
   #moved(found: Kept, { change: { kind, alert }, nowMs }: ToReceiver): Kept {
     if (kind === "ended" || alert.severity !== "critical" || isLive(found.incident)) return found;
     const open = this.#open(found.name, true, nowMs);
@@ -251,7 +261,7 @@ export class Incidents {
   }
 }
 
-/** The account that an alert is about; of a rule over whole wallets, the wallet. */
+/** Returns the account that an alert is about; for a rule over whole wallets, the wallet. */
 export function accountOf({ subject }: Pick<Alert, "subject">): string {
   return subject.split("/").slice(0, 2).join("/");
 }

@@ -3,8 +3,8 @@
  *
  *   an alert of an incident ──► the open one of its account and receiver, else a new one ──► over with the last of its alerts
  *
- * An alert stays in it until it ends, whatever becomes of the incident here. A new one has another key, so an end that arrives
- * late resolves nothing that began since.
+ * An alert stays in it until it ends, regardless of the incident here. A new one has another key, so a late end does
+ * not resolve a newer incident.
  */
 import { z } from "zod";
 import type { Alert } from "../../domain/alert.ts";
@@ -15,7 +15,7 @@ import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 interface OnCallIncident {
   readonly receiver: string;
   readonly account: string;
-  /** The number of its first alert: of no other. */
+  /** The number of its first alert, which is unique to it. */
   readonly first: number;
   /** Its alerts by number: true while they fire. */
   readonly alerts: Readonly<Record<number, boolean>>;
@@ -34,15 +34,15 @@ export const keptOnCall: KeptKind<OnCallIncident> = new KeptKind(
     overMs: keptNumber.nullable(),
   }),
 );
-/** An end that is held (a weekend's mute time) still finds its incident then, ms. */
+/** Time for which a held end (a weekend's mute time) still finds its incident, ms. */
 const keptForMs = 7 * 86_400_000;
 
 export class OnCall {
   readonly #all: Map<string, OnCallIncident>;
-  /** Those that changed since `unkept`. */
+  /** Those changed since the last `unkept`. */
   readonly #changed: Set<string>;
 
-  /** @param before those of the watch that is replaced at a reload */
+  /** @param before the incidents of the watch that is replaced at a reload */
   constructor(before?: OnCall) {
     this.#all = before ? before.#all : new Map();
     this.#changed = before ? before.#changed : new Set();
@@ -68,13 +68,13 @@ export class OnCall {
     this.#set({ ...one, alerts: { ...one.alerts, [id]: true } });
   }
 
-  /** An alert is over, whoever is told of that. */
+  /** Notes the end of an alert, regardless of notifications. */
   over(alertId: number): void {
     for (const one of this.#all.values())
       if (one.alerts[alertId] === true) this.#set({ ...one, alerts: { ...one.alerts, [alertId]: false } });
   }
 
-  /** The incident of an alert; undefined: it is in none. */
+  /** Returns the incident of an alert; undefined: none. */
   of(receiver: string, alertId: number): OnCallOfItem | undefined {
     const found = this.#find(receiver, alertId);
     if (found === undefined) return undefined;
@@ -86,7 +86,7 @@ export class OnCall {
     };
   }
 
-  /** Forgets those that were over long ago. */
+  /** Removes those that ended long ago. */
   sweep(nowMs: number): void {
     for (const [name, one] of this.#all) {
       if (isOpen(one)) continue;

@@ -1,4 +1,7 @@
-/** A channel that cannot be used is told on the others, and told again when it works; so is what was owed to one that is gone. */
+/**
+ * Reports a channel that cannot be used, and its recovery, on the other channels; also pending deliveries of a removed
+ * channel.
+ */
 import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Observation } from "../../domain/observation.ts";
@@ -16,7 +19,7 @@ export class ChannelAlerts implements OwnAlert {
   readonly #isConfigured: (channel: string) => boolean;
   readonly #broken = new Map<string, LiveAlert>();
 
-  /** @param isConfigured true for the name of a channel that is configured */
+  /** @param isConfigured returns true for the name of a configured channel */
   constructor(alerts: AlertBook, isConfigured: (channel: string) => boolean) {
     this.#alerts = alerts;
     this.#isConfigured = isConfigured;
@@ -72,7 +75,7 @@ export class ChannelAlerts implements OwnAlert {
     const { channel, messages } = seen;
     const [were, they] =
       messages === 1 ? ["1 message to", "It was"] : [`${messages} messages to`, "They were"];
-    this.#alerts.tell(
+    this.#alerts.recordEvent(
       builder,
       newAlert(builder.atMs, {
         rule: droppedRule,

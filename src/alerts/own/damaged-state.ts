@@ -33,7 +33,7 @@ export class DamagedState implements OwnAlert {
     const count = damaged.length === 1 ? "1 stored value" : `${damaged.length} stored values`;
     const listed = damaged.slice(0, maxListed).map(({ name, meaning }) => `${meaning} (${name})`);
     if (damaged.length > maxListed) listed.push(`${damaged.length - maxListed} more, which the log names`);
-    this.#alerts.tell(
+    this.#alerts.recordEvent(
       builder,
       newAlert(builder.atMs, {
         rule: damagedRule,

@@ -1,6 +1,7 @@
 /**
- * The time for which sources could not be judged by. A source that answers now and then is as bad as one that is silent,
- * so the time of the last two minutes is added up over the answers in between. Each stretch without a judgement is a spell.
+ * The time for which sources gave no usable data. A source that answers rarely is as bad as a silent one, so the time
+ * without data in the last two minutes is summed across the answers in between. Each stretch without a judgement is a
+ * spell.
  */
 
 /** Period over which spells are added up, ms. */
@@ -12,10 +13,10 @@ interface Spell {
 }
 
 export class DarkTime {
-  /** Spells that are over, oldest first, by source and wallet. */
+  /** Ended spells, oldest first, by source and wallet. */
   readonly #spells = new Map<string, Spell[]>();
 
-  /** A spell is over. */
+  /** Adds an ended spell. */
   add(key: string, fromMs: number, toMs: number): void {
     if (toMs <= fromMs) return;
     const recent = (this.#spells.get(key) ?? []).filter((spell) => spell.toMs > toMs - darkWindowMs);
@@ -23,7 +24,7 @@ export class DarkTime {
     this.#spells.set(key, recent);
   }
 
-  /** The length of all spells from `fromMs` to `toMs` that are over, ms. */
+  /** Returns the total length of ended spells from `fromMs` to `toMs`, ms. */
   within(key: string, fromMs: number, toMs: number): number {
     let sumMs = 0;
     for (const spell of this.#spells.get(key) ?? [])

@@ -1,6 +1,7 @@
 /**
- * The time in which nobody watched: a start, or the end of a machine's sleep, tells how long it was, and which positions were open when
- * it began. A stop without a word (a crash, a machine that lost its power) leaves no list behind, so the names of open positions are kept.
+ * Reports the time without a running watch: a start, or the end of a machine's sleep, shows its length and the
+ * positions that were open when it began. A crash or a power loss writes no list, so the names of open positions are
+ * stored while the watch runs.
  */
 import { z } from "zod";
 import type { BuiltInRule } from "../../domain/built-in.ts";
@@ -14,11 +15,11 @@ import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 
 const notWatchedRule = "NotWatched" satisfies BuiltInRule;
 
-/** A shorter time without watching is no news: a restart takes seconds. */
-const toldFromMs = 60_000;
+/** Minimum time without a running watch that is reported: a restart takes seconds. */
+const minReportedMs = 60_000;
 const dateFromMs = 12 * 3_600_000;
 const maxNamed = 10;
-/** By name: it is open. */
+/** An open position, by name. */
 export const keptPosition: KeptKind<true> = new KeptKind("position/{}", z.literal(true));
 
 export class Downtime implements OwnAlert {
@@ -26,12 +27,12 @@ export class Downtime implements OwnAlert {
   readonly raises = [notWatchedRule] as const;
   readonly #alerts: AlertBook;
   readonly #timezone: string;
-  /** Names of the positions that were open when history was last written, and have not been looked at since. */
+  /** Names of the positions that were open at the last write to history, and have not been checked since. */
   readonly #before = new Set<string>();
-  /** Names that stand in history. */
+  /** Names that are stored in history. */
   readonly #kept = new Set<string>();
 
-  /** @param keep what history knew at the start. */
+  /** @param keep the kept values of history at the start */
   constructor(options: {
     readonly alerts: AlertBook;
     readonly timezone: string;
@@ -49,14 +50,14 @@ export class Downtime implements OwnAlert {
     if (seen.kind === "started") this.#report(seen.lastAliveMs, builder);
   }
 
-  /** Its alerts end at once. */
+  /** Ends its alerts at once. */
   restore(): Over {
     return { ending: "ruleChanged" };
   }
 
-  /** @param lastAliveMs up to when it watched before, ms; null: it never did. */
+  /** @param lastAliveMs end of the last time with a running watch, ms; null: there was none */
   #report(lastAliveMs: number | null, builder: ChangesBuilder): void {
-    if (lastAliveMs === null || builder.atMs - lastAliveMs < toldFromMs) return;
+    if (lastAliveMs === null || builder.atMs - lastAliveMs < minReportedMs) return;
     const lasted = formatDurationMs(builder.atMs - lastAliveMs);
     const from = formatTime(lastAliveMs, this.#timezone);
     const until = (builder.atMs - lastAliveMs > dateFromMs ? formatTime : timeOfDay)(
@@ -68,7 +69,7 @@ export class Downtime implements OwnAlert {
       open.length === 0
         ? "No position was open when it began."
         : "Positions were open, and nobody would have told you of what came near them.";
-    this.#alerts.tell(
+    this.#alerts.recordEvent(
       builder,
       newAlert(builder.atMs, {
         rule: notWatchedRule,
@@ -97,13 +98,16 @@ export class Downtime implements OwnAlert {
     keptPosition.drop(position, builder);
   }
 
-  /** An account was read whole: of those that were open before the start, what did not appear is gone. */
+  /**
+   * An account was read completely: of its positions that were open before the start, those that did not appear are
+   * closed.
+   */
   read(wallet: string, pdaIndex: number, builder: ChangesBuilder): void {
     for (const position of this.#before)
       if (position.startsWith(`${wallet}/${pdaIndex}.`)) this.gone(position, builder);
   }
 
-  /** These are no longer watched, or the names of their wallets are another's now. */
+  /** Removes positions that are no longer watched, or whose wallet's name is now used by another wallet. */
   forget(isOurs: (position: string) => boolean, builder: ChangesBuilder): void {
     for (const position of this.#before) if (!isOurs(position)) this.gone(position, builder);
   }

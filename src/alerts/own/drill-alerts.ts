@@ -1,7 +1,7 @@
 /**
- * Fire drills: a liquidation that never was goes the way of a real one, event → rule → alert, and leaves for every channel
- * that is named, whatever the routes say. It is marked as a drill, held by nothing, told alone, kept among no events, and
- * concerns no notification of the exchange. A channel that does not take it is told on the others when nobody looked on.
+ * Fire drills: a simulated liquidation takes the path of a real one, event → rule → alert, and is sent to every named
+ * channel, regardless of routes. It is marked as a drill, never held, sent alone, not stored as an event, and concerns
+ * no notification of the exchange. If a scheduled drill fails on a channel, the other channels are notified.
  */
 import { drillRule } from "../../domain/alert.ts";
 import type { BuiltInRule } from "../../domain/built-in.ts";
@@ -25,8 +25,8 @@ export class DrillAlerts implements OwnAlert {
   readonly #failed = new Map<string, LiveAlert>();
 
   /**
-   * @param isConfigured true for the name of a channel that is configured
-   * @param runByThemselves drills have a schedule
+   * @param isConfigured returns true for the name of a configured channel
+   * @param runByThemselves true if drills have a schedule
    */
   constructor(alerts: AlertBook, isConfigured: (channel: string) => boolean, runByThemselves: boolean) {
     this.#alerts = alerts;
@@ -50,7 +50,7 @@ export class DrillAlerts implements OwnAlert {
 
   #begin({ id, by, receivers }: Observation & { readonly kind: "drill" }, builder: ChangesBuilder): void {
     const event = madeUp(id, builder.atMs);
-    this.#alerts.tellDrill(
+    this.#alerts.recordDrill(
       builder,
       newAlert(builder.atMs, {
         rule: drillRule,
@@ -68,7 +68,10 @@ export class DrillAlerts implements OwnAlert {
     );
   }
 
-  /** Takes the result of a drill. Only failures of one that ran by itself are told; a person who runs one looks on. */
+  /**
+   * Takes the result of a drill. Only failures of scheduled drills are reported; a person who starts a drill sees its
+   * result.
+   */
   #ended(seen: Observation & { readonly kind: "drilled" }, builder: ChangesBuilder): void {
     for (const { channel, failure } of seen.channels) {
       const known = this.#failed.get(channel);
@@ -103,7 +106,7 @@ export class DrillAlerts implements OwnAlert {
   }
 }
 
-/** An event of no wallet: it is never stored, and no rule of the user's is asked about it. */
+/** Returns an event of no wallet: it is never stored, and no user rule is evaluated for it. */
 function madeUp(id: string, atMs: number): Event {
   return {
     kind: "liquidation",

@@ -1,23 +1,23 @@
-/** The silence of the exchange: no read of it succeeds, and its stream brings nothing. */
+/** Silence of the exchange: no read succeeds, and the stream delivers nothing. */
 
 import type { Observation } from "../../domain/observation.ts";
 import type { Source } from "../../domain/sources.ts";
 import { noDataForMs } from "../patience.ts";
 import type { NoDataText } from "./no-data-text.ts";
 
-/** So many schedules without an answer are a silence of the exchange. */
+/** Number of read schedules without an answer that count as silence of the exchange. */
 export const silentSchedules = 3;
 
 export class ExchangeSilence {
-  /** The start of watching, reloads apart, ms. */
+  /** The start of watching, ms; a reload does not change it. */
   readonly #startedMs: number;
   readonly #afterMs: number;
-  /** The time of the last successful read, ms; null: none did since the start. */
+  /** The time of the last successful read, ms; null: none since the start. */
   #answeredMs: number | null = null;
   /** The time of the first successful read after a silence, ms. */
   #endedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param before that of the watch which is replaced at a reload */
+  /** @param before the state of the watch that is replaced at a reload */
   constructor(
     startedMs: number,
     scheduleMs: Readonly<Record<Source, number>>,
@@ -28,11 +28,11 @@ export class ExchangeSilence {
       this.#answeredMs = before.#answeredMs;
       this.#endedMs = before.#endedMs;
     }
-    // As soon as the first source is missing that is read most often.
+    // Due as soon as the most frequently read source is missing.
     this.#afterMs = noDataForMs + silentSchedules * Math.min(scheduleMs.traderState, scheduleMs.markets);
   }
 
-  /** The time from which on it is silent if nothing is answered, ms. */
+  /** The time from which the exchange counts as silent if nothing is answered, ms. */
   get fromMs(): number {
     return (this.#answeredMs ?? this.#startedMs) + this.#afterMs;
   }
@@ -42,7 +42,7 @@ export class ExchangeSilence {
     return nowMs - (this.#answeredMs ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Some read of the exchange succeeded, or its stream brought something. */
+  /** Called when a read of the exchange succeeded, or its stream delivered something. */
   answered(atMs: number): void {
     if (this.isSilent(atMs)) this.#endedMs = atMs;
     this.#answeredMs = atMs;
@@ -52,18 +52,18 @@ export class ExchangeSilence {
     return nowMs - (this.#answeredMs ?? this.#startedMs) > this.#afterMs;
   }
 
-  /** Returns true if the last silence ended so short a time ago that single answers may have. */
+  /** Returns true if the last silence ended so recently that it may have been interrupted by single answers. */
   endedJustNow(nowMs: number): boolean {
     return nowMs - this.#endedMs <= this.#afterMs;
   }
 
-  /** The silence as texts state it; null: it is not silent. */
+  /** Returns the silence for texts; null: it is not silent. */
   at(nowMs: number): NoDataText["silence"] {
     return this.isSilent(nowMs) ? { sinceMs: this.#answeredMs } : null;
   }
 }
 
-/** Returns true for what the exchange answers or its stream brings. */
+/** Returns true for an observation with data from the exchange or its stream. */
 export function bringsData(observation: Observation): boolean {
   switch (observation.kind) {
     case "accounts":

@@ -1,6 +1,6 @@
 /**
- * Rules whose expression fails: not for want of data, so that no reading ever helps. Each is one alert, `RuleFailing`,
- * which names the expression, the reason and the subjects, and ends when the rule can be judged again.
+ * Rules whose expression fails for another reason than missing data, so that no reading helps. Each is one alert,
+ * `RuleFailing`, which names the expression, the reason and the subjects, and ends when the rule can be judged again.
  */
 
 import { type Severity, severityRank } from "../../domain/alert.ts";
@@ -17,11 +17,11 @@ import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 const failingRule = "RuleFailing" satisfies BuiltInRule;
 
 /**
- * Events come one by one, of some of which a rule may have a result and of others not: what fails on none for so long, while
- * it judges others, is over. Without it each turn would be told.
+ * A rule may have a result for some events and not for others. A failure is over if the rule judged events for this
+ * time and failed on none. This avoids a report for each change.
  */
 const calmAfterMs = 120_000;
-/** By then every rule was judged by something, if it can be; else it is looked at again after as long. */
+/** Time in which every rule that can be judged was judged; else it is checked again after the same time. */
 const judgedAfterMs = 120_000;
 const maxNamed = 10;
 const maxExpression = 300;
@@ -37,7 +37,7 @@ interface Failure extends Due {
   alert: LiveAlert | null;
 }
 
-/** An alert from before the start, until it is known whether its rule still fails. */
+/** An alert from before the start, until it is known if its rule still fails. */
 interface Restored extends Due {
   readonly live: LiveAlert;
   readonly fromMs: number;
@@ -46,7 +46,7 @@ interface Restored extends Due {
 }
 
 export class Failing implements OwnAlert {
-  /** It goes by judgements alone. */
+  /** It takes judgements only. */
   readonly observes = [] as const;
   readonly raises = [failingRule] as const;
   readonly #alerts: AlertBook;
@@ -60,12 +60,12 @@ export class Failing implements OwnAlert {
     readonly alerts: AlertBook;
     readonly deadlines: Deadlines;
     readonly builder: () => ChangesBuilder;
-    /** True if all subjects of a condition are there and could be judged since the start. */
+    /** Returns true if all subjects of a condition exist and could be judged since the start. */
     readonly judgedAll: (rule: string) => boolean;
     readonly before?: Failing | undefined;
-    /** The rule of this name now. */
+    /** Returns the current rule of this name. */
     readonly ruleOf: (name: string) => ConditionRule | EventRule | undefined;
-    /** True if a subject of before a reload is watched still. */
+    /** Returns true if a subject from before a reload is still watched. */
     readonly stands: (subject: string) => boolean;
   }) {
     this.#alerts = options.alerts;
@@ -86,7 +86,7 @@ export class Failing implements OwnAlert {
     }
   }
 
-  /** It goes on, or ends when its rule has judged. */
+  /** Continues the alert, or ends it once its rule has been judged. */
   restore(live: LiveAlert, _keep: KeptValues, builder: ChangesBuilder): Over | null {
     const name = live.alert.labels.failing ?? "";
     if (this.#ruleOf(name)?.mode !== "live") return { ending: "ruleChanged" };
@@ -110,14 +110,20 @@ export class Failing implements OwnAlert {
     return null;
   }
 
-  /** A condition's judgement of a subject turned: `unknown` is why it cannot be made now; null: it can, or it is gone. */
+  /**
+   * Takes a changed judgement of a condition for a subject: `unknown` is the reason why there is none now; null: there
+   * is one, or the subject no longer exists.
+   */
   condition(rule: ConditionRule, subject: string, unknown: Unknown | null, builder: ChangesBuilder): void {
     if (unknown?.unknown === "error") this.#enter(rule, subject, unknown, builder);
-    // What is not seen is no word of the expression.
+    // Missing data does not show an error of the expression.
     else if (unknown === null) this.#leave(rule.name, subject, builder);
   }
 
-  /** An event was judged, or could not be. Events come once: nobody waits whether the next one fails as well before it is told. */
+  /**
+   * Takes the judgement of an event. A failure is reported at once: events are single, so there is no wait for the next
+   * one.
+   */
   event(rule: EventRule, subject: string, unknown: Unknown | null, builder: ChangesBuilder): void {
     if (unknown?.unknown === "error") {
       const failure = this.#enter(rule, subject, unknown, builder);
@@ -186,7 +192,7 @@ export class Failing implements OwnAlert {
     if (failure.alert) this.#end(failure.alert, builder);
   }
 
-  /** Events were judged since it failed, and for long it failed no more. */
+  /** Ends a failure if events were judged since and none has failed for a while. */
   #calm(failure: Failure, nowMs: number): void {
     if (nowMs - failure.failedMs < calmAfterMs) return;
     const builder = this.#builder();
@@ -201,7 +207,7 @@ export class Failing implements OwnAlert {
     this.#follow(failure, failure.alert);
   }
 
-  /** Lets an alert speak of now while its rule fails. */
+  /** Keeps the text of an alert current while its rule fails. */
   #follow(failure: Failure, live: LiveAlert): void {
     live.textNow = (nowMs) =>
       failure.alert === live && failure.subjects.size > 0 ? textOf(failure, nowMs) : null;
@@ -250,7 +256,7 @@ function textOf({ rule, subjects, sinceMs }: Failure, nowMs: number): NewAlert {
   });
 }
 
-/** The severity of a rule that cannot be judged: that of its worst level, and a warning at least. */
+/** Returns the severity for a rule that cannot be judged: that of its worst level, and at least warning. */
 function severityOf(rule: ConditionRule | EventRule): Severity {
   const worst = rule.kind === "event" ? rule.severity : (rule.levels.at(-1)?.severity ?? "info");
   return severityRank[worst] > severityRank.warning ? worst : "warning";

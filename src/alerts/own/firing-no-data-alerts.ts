@@ -1,4 +1,4 @@
-/** The no-data alerts that fire: they are opened, found by what they list, and speak of now. */
+/** The firing no-data alerts: opens them, finds them by listed data, and keeps their texts current. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
@@ -17,7 +17,7 @@ export class FiringNoDataAlerts {
   readonly #onReview: (noDataAlert: NoDataAlert) => void;
   readonly #all = new Set<NoDataAlert>();
 
-  /** @param onReview called when an alert that fires is to be looked at again */
+  /** @param onReview called when a firing alert is to be reviewed again */
   constructor(
     parts: { alerts: AlertBook; deadlines: Deadlines; world: World; extents: Extents },
     onReview: (noDataAlert: NoDataAlert) => void,
@@ -33,7 +33,7 @@ export class FiringNoDataAlerts {
     return this.#all;
   }
 
-  /** It is over. */
+  /** Removes an ended alert. */
   delete(noDataAlert: NoDataAlert): void {
     this.#all.delete(noDataAlert);
   }
@@ -75,10 +75,10 @@ export class FiringNoDataAlerts {
     return noDataAlert;
   }
 
-  /** Lets an alert speak of now, and looks at it again from time to time. */
+  /** Keeps the text of an alert current, and schedules its reviews. */
   add(noDataAlert: NoDataAlert): void {
     this.#all.add(noDataAlert);
-    // Where it waits for what was read a moment ago there is nothing to be reminded of.
+    // It needs no reminder while it waits for data that was read a moment ago.
     noDataAlert.live.isGone = (nowMs) =>
       this.#all.has(noDataAlert) && noDataAlert.live.textNow(nowMs) === null;
     noDataAlert.live.textNow = (nowMs) => {
@@ -86,7 +86,7 @@ export class FiringNoDataAlerts {
       const extent = this.#extents.of(noDataAlert.state(), nowMs);
       return extent.missing.length > 0 ? this.#extents.text(extent, nowMs) : null;
     };
-    // The next review looks for news beside what a reminder told.
+    // The next review reports only what the reminder did not state.
     noDataAlert.live.onRenewed = (nowMs) =>
       noDataAlert.reported(this.#extents.of(noDataAlert.state(), nowMs));
     noDataAlert.onReview = () => {

@@ -1,6 +1,6 @@
 /**
- * Gaps in the data: which rules cannot be judged for want of which source of which wallet, and since when. Sources that
- * no wallet owns (prices, configuration, status) belong to the exchange.
+ * Gaps in the data: the rules that cannot be judged because a source of a wallet has no data, and since when. Sources
+ * without a wallet (prices, configuration, status) belong to the exchange.
  *
  *   open ──30 s without data in the last two minutes──► due ──data again──► closed
  *                                                        └──data now and then──► settling ──data for steadyMs──► closed
@@ -16,8 +16,8 @@ import type { Unknown } from "../../rules/index.ts";
 import { noDataForMs } from "../patience.ts";
 import { DarkTime, darkWindowMs } from "./dark-time.ts";
 
-/** A rule that judges a subject, or one whose subjects cannot even be known (`evaluate/no-data-watches.ts`). */
-export interface Sighted {
+/** A rule that judges a subject, or one whose subjects are not known (`evaluate/no-data-watches.ts`). */
+export interface RuleOfSubject {
   readonly rule: {
     readonly name: string;
     readonly noData: "alert" | "keep";
@@ -30,63 +30,72 @@ export interface Sighted {
   readonly unknown: Unknown | null;
 }
 
-/** The kind of failed read; null: none failed, so answers are late or leave something out. */
+/** The kind of failed read; null: none failed, so answers are late or incomplete. */
 export type Cause = FailureReason | null;
 
 export interface Gap extends Due {
   readonly key: string;
-  /** Null: of the exchange, or of the configuration. */
+  /** Null: the exchange or the configuration. */
   readonly wallet: string | null;
   readonly source: BlindSource;
   /** The rules and subjects that cannot be judged now. */
-  readonly unjudged: Set<Sighted>;
-  /** Since when something of it cannot be judged, ms. */
+  readonly unjudged: Set<RuleOfSubject>;
+  /** Time since which part of it cannot be judged, ms. */
   sinceMs: number;
-  /** From when on its time counts, ms: at a start the first round of readings takes its time. */
+  /** Time from which its duration counts, ms: after a start the first round of readings takes time. */
   countsFromMs: number;
-  /** It was open before within the last two minutes: its source answers now and then. */
+  /** True if it was open before within the last two minutes: its source answers irregularly. */
   readonly intermittent: boolean;
-  /** The time at which its source last answered while it was open, ms: a part of it may still be missing. */
+  /** The time at which its source last answered while it was open, ms: part of the data may still be missing. */
   answeredMs: number | null;
-  /** Time for which all has to be judged without a break until it closes, ms. It only grows. */
+  /** Time for which all must be judged without interruption before it closes, ms. It only grows. */
   steadyMs: number;
-  /** Causes of it and of those just before, each of which closed less than two minutes before the next; null: not due yet. */
+  /**
+   * Its causes and those of preceding gaps, each of which closed less than two minutes before the next; null: not due
+   * yet.
+   */
   causes: ReadonlySet<Cause> | null;
-  /** Something cannot be judged now; false: settling. */
+  /** True if something cannot be judged now; false: settling. */
   open: boolean;
-  /** Settling: since when all of it is judged again, ms; null: it is not. */
+  /** Settling: time since which all of it is judged again, ms; null: not settling. */
   judgedMs: number | null;
-  /** It lasted long enough to be reported. */
+  /** True if it lasted long enough to be reported. */
   due: boolean;
 }
 
 export interface GapsOptions {
   readonly deadlines: Deadlines;
   readonly builder: () => ChangesBuilder;
-  /** Since when a rule has been judged by, ms. */
+  /** Returns the time since which a rule has been judged, ms. */
   readonly sinceMs: (rule: string) => number;
-  /** The source whose silence is the cause; null: none's. */
-  readonly sourceOf: (one: Sighted, unknown: Unknown) => Source | null;
-  /** The kind of failed read behind a gap. */
+  /** Returns the source whose missing data is the cause; null: none. */
+  readonly sourceOf: (one: RuleOfSubject, unknown: Unknown) => Source | null;
+  /** Returns the kind of failed read that caused a gap. */
   readonly causeOf: (source: BlindSource, wallet: string | null) => Cause;
-  /** A gap is listed by an alert already: it is due at once. */
+  /** Returns true if an alert lists the gap already: it is due at once. */
   readonly isListed: (wallet: string | null, source: BlindSource) => boolean;
-  /** Another alert tells the cause already, for all wallets: the gap is not due as long as that fires. */
-  readonly isToldElsewhere: (source: BlindSource, wallet: string | null) => boolean;
+  /**
+   * Returns true if another alert already reports the cause, for all wallets: the gap is not due while that alert
+   * fires.
+   */
+  readonly isReportedElsewhere: (source: BlindSource, wallet: string | null) => boolean;
   readonly onDue: (gap: Gap, builder: ChangesBuilder) => void;
-  /** True if a source that is always read was not for longer than it may be. */
+  /** Returns true if a source that is always read has been without a reading for longer than allowed. */
   readonly isMissing: (source: BlindSource, wallet: string | null, nowMs: number) => boolean;
-  /** It goes on after a reload, listed by an alert though it settles or is not due yet. */
+  /** Called for a gap that continues after a reload and is listed by an alert, though it settles or is not due yet. */
   readonly onGoesOn: (gap: Gap) => void;
-  /** Rules that could not be judged for want of one that is due cannot be judged for want of this one now: it is due, too. */
+  /**
+   * Rules that could not be judged because of a due gap now cannot be judged because of this one, which is then due
+   * too.
+   */
   readonly onMoved: (gap: Gap, from: Gap) => void;
-  /** Called when other rules than before cannot be judged because of a gap that is due. */
+  /** Called when the set of rules that cannot be judged because of a due gap changes. */
   readonly onChanged: (gap: Gap, builder: ChangesBuilder) => void;
-  /** All can be judged again, or nothing is to be judged any more. */
+  /** Called when all can be judged again, or nothing remains to be judged. */
   readonly onClosed: (gap: Gap, builder: ChangesBuilder) => void;
 }
 
-/** One that was due and closed. */
+/** A due gap that has closed. */
 interface Closed {
   readonly atMs: number;
   readonly steadyMs: number;
@@ -95,22 +104,25 @@ interface Closed {
 
 const noCauses: ReadonlySet<Cause> = new Set();
 
-/** No wallet owns these. */
+/** Sources that belong to no wallet. */
 const ofTheExchange: ReadonlySet<BlindSource> = new Set<BlindSource>(["configuration", ...exchangeSources]);
 
 export class Gaps {
   readonly #options: GapsOptions;
   readonly #gaps = new Map<string, Gap>();
-  readonly #keyOf = new Map<Sighted, string>();
-  /** Rules and subjects that cannot be judged, from when on their own time counts, ms; −∞: one of their wallet was due. */
-  readonly #ownMs = new Map<Sighted, number>();
+  readonly #keyOf = new Map<RuleOfSubject, string>();
+  /**
+   * Rules and subjects that cannot be judged, with the start of their own duration, ms; −∞: a gap of their wallet was
+   * due.
+   */
+  readonly #ownMs = new Map<RuleOfSubject, number>();
   readonly #darkTime: DarkTime;
-  /** Those that were due and closed last, by key. */
+  /** The due gaps that closed last, by key. */
   readonly #closed: Map<string, Closed>;
-  /** Those of before a reload, until they are taken over. */
+  /** The gaps from before a reload, until they are taken over. */
   #former: ReadonlyMap<string, Gap>;
 
-  /** @param before those of the watch that is replaced at a reload */
+  /** @param before the gaps of the watch that is replaced at a reload */
   constructor(options: GapsOptions, before?: Gaps) {
     this.#options = options;
     this.#darkTime = before ? before.#darkTime : new DarkTime();
@@ -118,7 +130,7 @@ export class Gaps {
     this.#former = before ? before.#gaps : new Map();
   }
 
-  /** All rules of a reload are attached: what is not open any more was so until now. */
+  /** All rules of a reload are attached: gaps that are no longer open end now. */
   tookOver(builder: ChangesBuilder): void {
     for (const [key, { source, wallet, open, due, countsFromMs, dueMs, ...former }] of this.#former) {
       if (this.#gaps.has(key)) continue;
@@ -145,12 +157,12 @@ export class Gaps {
     return this.#gaps.get(gapKey(source, wallet));
   }
 
-  /** Those that are open now. */
+  /** The open gaps. */
   *open(): Iterable<Gap> {
     for (const gap of this.#gaps.values()) if (gap.open) yield gap;
   }
 
-  /** Wallets of which something cannot be judged now. @param max no more are looked for */
+  /** Returns the wallets of which something cannot be judged now. @param max the search stops at this number */
   wallets(nowMs: number, max = Number.POSITIVE_INFINITY): Set<string> {
     const wallets = new Set<string>();
     for (const { wallet, open, due, countsFromMs } of this.#gaps.values()) {
@@ -160,8 +172,8 @@ export class Gaps {
     return wallets;
   }
 
-  /** A judgement turned unknown, known again, or unknown for another reason. */
-  note(one: Sighted, builder: ChangesBuilder): void {
+  /** Takes a judgement that became unknown, known, or unknown for another reason. */
+  note(one: RuleOfSubject, builder: ChangesBuilder): void {
     const before = this.#keyOf.get(one);
     const found = one.rule.noData === "alert" ? this.#gapOf(one) : null;
     const key = found === null ? undefined : gapKey(found.source, found.wallet);
@@ -170,11 +182,11 @@ export class Gaps {
     if (found !== null) {
       const countsFromMs = this.#countsFromMs(one, found.source, builder);
       const ownMs = Math.min(this.#ownMs.get(one) ?? Number.POSITIVE_INFINITY, countsFromMs);
-      // One of the exchange may be due for want of what only another wallet lacks.
+      // A gap of the exchange may be due because of data that only another wallet lacks.
       const isOwn = found.wallet === null || from?.wallet !== null || builder.atMs - ownMs >= noDataForMs;
       const moved = from?.due && isOwn && from.source !== "configuration" && found.source !== "configuration";
       this.#ownMs.set(one, moved && from.wallet !== null ? Number.NEGATIVE_INFINITY : ownMs);
-      // It goes on for want of another source, and is not the lateness of that one after an answer.
+      // A gap that continues for another source has no new start.
       const since = moved ? Math.min(countsFromMs, from.countsFromMs) : countsFromMs;
       const gap = this.#enter(found, one, since, builder);
       if (moved && !gap.due) {
@@ -188,7 +200,7 @@ export class Gaps {
     if (before !== undefined) this.#leave(before, one, builder);
   }
 
-  #gapOf(one: Sighted): { readonly source: BlindSource; readonly wallet: string | null } | null {
+  #gapOf(one: RuleOfSubject): { readonly source: BlindSource; readonly wallet: string | null } | null {
     const { unknown, node } = one;
     if (unknown === null) return null;
     const { unknown: cause } = unknown;
@@ -202,7 +214,7 @@ export class Gaps {
 
   #enter(
     { source, wallet }: { readonly source: BlindSource; readonly wallet: string | null },
-    one: Sighted,
+    one: RuleOfSubject,
     countsFromMs: number,
     builder: ChangesBuilder,
   ): Gap {
@@ -223,7 +235,7 @@ export class Gaps {
         });
       }
       const isListed = this.#options.isListed(wallet, source);
-      // An alert may list one that is not due, which a reload does not make due.
+      // An alert may list a gap that is not due; a reload does not make it due.
       const wasEarly = former?.open === true && !former.due;
       if (isListed && wasEarly) this.#options.onGoesOn(gap);
       if (isListed && !wasEarly) this.#due(gap);
@@ -244,7 +256,10 @@ export class Gaps {
     return known;
   }
 
-  /** Time that it still has to be open until it is due, ms: 30 s of the last two minutes, and since it closed last. */
+  /**
+   * Returns the time for which it must stay open until it is due, ms: 30 s of the last two minutes, counted since it
+   * last closed.
+   */
   #untilDueMs({ key, countsFromMs }: Gap, nowMs: number): number {
     const fromMs = Math.max(nowMs - darkWindowMs, this.#closed.get(key)?.atMs ?? Number.NEGATIVE_INFINITY);
     const openMs = Math.max(0, nowMs - Math.max(countsFromMs, fromMs));
@@ -273,12 +288,12 @@ export class Gaps {
     return gap;
   }
 
-  /** The time until it is looked at again, ms; 0: it is due. */
+  /** Returns the time until the next check, ms; 0: it is due. */
   #restMs(gap: Gap, nowMs: number): number {
-    const { isListed, isToldElsewhere } = this.#options;
+    const { isListed, isReportedElsewhere } = this.#options;
     if (isListed(gap.wallet, gap.source)) return 0;
     const restMs = this.#untilDueMs(gap, nowMs);
-    return restMs === 0 && isToldElsewhere(gap.source, gap.wallet) ? noDataForMs : restMs;
+    return restMs === 0 && isReportedElsewhere(gap.source, gap.wallet) ? noDataForMs : restMs;
   }
 
   #due(gap: Gap): void {
@@ -286,11 +301,11 @@ export class Gaps {
     const builder = this.#options.builder();
     const restMs = this.#restMs(gap, builder.atMs);
     if (restMs > 0) {
-      // Earlier periods are no longer among the last two minutes.
+      // Earlier periods are older than two minutes by then.
       this.#options.deadlines.set(gap, builder.atMs + restMs);
       return;
     }
-    // A part of what was missing may have come, and what is missing now may be another source's.
+    // Part of the missing data may have arrived, and another source may be missing now.
     for (const one of [...gap.unjudged]) {
       const found = this.#gapOf(one);
       if (found !== null && gapKey(found.source, found.wallet) === gap.key) continue;
@@ -309,8 +324,8 @@ export class Gaps {
   }
 
   /**
-   * One that came back soon after it closed closed too early, and has to be read for longer this time. With a cause that it
-   * did not have yet it is another trouble.
+   * A gap that reopens soon after it closed had closed too early, and needs a longer time with data. With a cause that
+   * it did not have before it is a new problem.
    */
   #weigh(gap: Gap): void {
     const closed = this.#closed.get(gap.key);
@@ -321,7 +336,7 @@ export class Gaps {
     gap.causes = new Set([...(recent?.causes ?? []), cause]);
   }
 
-  #leave(key: string, one: Sighted, builder: ChangesBuilder): void {
+  #leave(key: string, one: RuleOfSubject, builder: ChangesBuilder): void {
     if (this.#keyOf.get(one) === key) this.#keyOf.delete(one);
     const gap = this.#gaps.get(key);
     if (!gap?.unjudged.delete(one)) return;
@@ -342,7 +357,7 @@ export class Gaps {
     else this.#options.deadlines.set(gap, atMs + gap.steadyMs);
   }
 
-  /** Rules may lack something else by now, so that nothing but the source tells that it is missing again. */
+  /** Rules may lack other data by now, so that only the source shows that it is missing again. */
   #closeIfRead(gap: Gap, builder: ChangesBuilder): void {
     if (this.#options.isMissing(gap.source, gap.wallet, builder.atMs))
       this.#options.deadlines.set(gap, builder.atMs + noDataForMs);
@@ -359,10 +374,10 @@ export class Gaps {
   }
 
   /**
-   * The time from which missing data count. Data that were seen and are too old count at once. What is missing after a start
-   * may still be on its way: the first round over many wallets takes long, and some figures need two readings.
+   * Returns the time from which missing data counts. Data that was read and is too old counts at once. Data missing
+   * after a start may still arrive: the first round over many wallets takes long, and some figures need two readings.
    */
-  #countsFromMs(one: Sighted, source: BlindSource, builder: ChangesBuilder): number {
+  #countsFromMs(one: RuleOfSubject, source: BlindSource, builder: ChangesBuilder): number {
     const ofMarkets = marketSources.has(source as Source);
     if (one.unknown?.unknown !== "missing" || (ofTheExchange.has(source) && !ofMarkets)) return builder.atMs;
     let graceMs = 0;

@@ -1,4 +1,4 @@
-/** Differences between the exchange's inbox and what is known here that an audit after the next still finds. */
+/** Differences between the exchange's inbox and the stored notifications that two audits in a row find. */
 import type { BuiltInRule } from "../../domain/built-in.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { differenceWords } from "../../domain/inbox.ts";
@@ -14,9 +14,9 @@ const maxNamed = 5;
 
 export interface InboxAlertsOptions {
   readonly alerts: AlertBook;
-  /** The wallet of this name, where it is watched. */
+  /** Returns the wallet of this name, if it is watched. */
   readonly wallet: (name: string) => Pick<WatchedWallet, "watchOnly"> | undefined;
-  /** Inboxes are audited by themselves. */
+  /** True if inboxes are audited on a schedule. */
   readonly audits: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The no-data alert about the configuration: rules name what is not there (a market that the exchange does not list, a
- * limit that nobody set), so no reading can bring it. It is as severe as the worst of these rules.
+ * The no-data alert about the configuration: rules name things that do not exist (a market that the exchange does not
+ * list, a limit that is not set), so no reading can help. It has the severity of the worst of these rules.
  */
 import { type Severity, severityRank } from "../../domain/alert.ts";
 import { blindRule } from "../../domain/built-in.ts";
@@ -13,7 +13,7 @@ import type { Gap } from "./gaps.ts";
 import { listed } from "./no-data-text.ts";
 import { newAlert } from "./own-alert.ts";
 
-/** By then every rule was judged by something. */
+/** Time in which every rule was judged. */
 const mendedAfterMs = 120_000;
 
 export class Misnamed {
@@ -23,7 +23,7 @@ export class Misnamed {
   readonly #startedMs: number;
   #gap: Gap | null = null;
   #live: LiveAlert | null = null;
-  /** Waits for the alert to fall, or after a start for a rule that still names what is not there. */
+  /** Waits for the alert to fall, or after a start for a rule that still names something that does not exist. */
   readonly #timer: Due = {
     dueMs: Number.POSITIVE_INFINITY,
     queuedMs: Number.POSITIVE_INFINITY,
@@ -43,7 +43,7 @@ export class Misnamed {
     this.#startedMs = options.startedMs;
   }
 
-  /** Takes back an alert that fired when the daemon stopped. */
+  /** Restores an alert that fired when the daemon stopped. */
   restore(live: LiveAlert): void {
     this.#live = live;
     this.#deadlines.set(this.#timer, this.#startedMs + mendedAfterMs);
@@ -110,7 +110,7 @@ export class Misnamed {
   }
 }
 
-/** The severity of the worst rule; nothing is less than a warning. */
+/** Returns the severity of the worst rule, and at least warning. */
 function worstOf({ unjudged }: Pick<Gap, "unjudged">): Severity {
   let worst: Severity = "warning";
   for (const { rule } of unjudged) {

@@ -1,4 +1,4 @@
-/** The reads that a no-data alert waits for: of what is missing again, and of what an answer may leave out. */
+/** The reads that a no-data alert waits for: of data that is missing again, and of data that an answer may omit. */
 
 import type { Deadlines } from "../../domain/deadlines.ts";
 import type { Source } from "../../domain/sources.ts";
@@ -9,7 +9,7 @@ import { noDataForMs } from "../patience.ts";
 import { gapKey } from "./gaps.ts";
 import type { NoDataAlert } from "./no-data-alert.ts";
 
-/** The least time for which a source that is read often counts as read, ms. */
+/** Minimum time for which a frequently read source counts as read, ms. */
 export const leastFreshMs = 5_000;
 
 export class MissingReads {
@@ -23,7 +23,7 @@ export class MissingReads {
     this.#deadlines = deadlines;
   }
 
-  /** True if a source that is always read was not for longer than it may be. */
+  /** Returns true if a source that is always read has been without a reading for longer than allowed. */
   isMissing(source: BlindSource, wallet: string | null, nowMs: number): boolean {
     if (source !== "markets" && source !== "traderState") return false;
     const readMs = this.#world.lastSeenMs(source, wallet);
@@ -31,7 +31,10 @@ export class MissingReads {
     return readMs !== null && nowMs - readMs > freshMs;
   }
 
-  /** Waits for what an alert listed and is missing again, before it is for so long that a gap tells. @returns true if it waits */
+  /**
+   * Waits for listed data that is missing again, until it is missing for so long that a gap is due. @returns true if it
+   * waits
+   */
   awaitMissing(noDataAlert: NoDataAlert, nowMs: number): boolean {
     const { sources, wallets, awaited, waited } = noDataAlert;
     for (const source of ["markets", "traderState"] as const) {
@@ -48,7 +51,7 @@ export class MissingReads {
     return true;
   }
 
-  /** Returns true once all positions were read beside a source whose answers may leave out the market that is missing. */
+  /** Returns true once all positions were read after a source whose answers may omit the missing market. */
   isReadForAll(source: Source, noDataAlert: NoDataAlert): boolean {
     const world = this.#world;
     const readMs = world.lastSeenMs(source, null);

@@ -1,4 +1,4 @@
-/** One no-data alert with what it lists: gaps that are open, and after a start those that the alert listed before it. */
+/** One no-data alert with its list: open gaps, and after a start the gaps that it listed before. */
 
 import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
@@ -13,7 +13,7 @@ import type { LiveAlert } from "../live-alert.ts";
 import { type Gap, gapKey } from "./gaps.ts";
 import type { NoDataText } from "./no-data-text.ts";
 
-/** Followed by the alert's id: what it lists, among the kept values. */
+/** The list of an alert among the kept values, by the alert's id. */
 interface Kept {
   readonly members: readonly (readonly [source: Source, wallet: string | null])[];
   readonly silent: boolean;
@@ -32,7 +32,7 @@ export const keptNoData: KeptKind<Kept, number> = new KeptKind(
   }),
 );
 
-/** Gaps that are kept; others join again after a start as they are found. */
+/** Maximum number of kept gaps; others join again after a start when they are found. */
 const maxKept = 200;
 
 interface Listed {
@@ -41,41 +41,43 @@ interface Listed {
 }
 
 interface Named extends Listed {
-  /** The reading of which its text spoke, ms; null: there was none since the start. */
+  /** The time of the reading that its text states, ms; null: none since the start. */
   readonly readMs: number | null;
 }
 
 /** The last report. */
-interface Told {
+interface Reported {
   readonly silent: boolean;
   readonly wallets: number;
   readonly risky: boolean;
 }
 
 export class NoDataAlert implements Due {
-  /** The wallet whose data are missing; null: of several wallets, or of the exchange. */
+  /** The wallet whose data is missing; null: several wallets, or the exchange. */
   readonly wallet: string | null;
   readonly live: LiveAlert;
   /** Open gaps by their keys. */
   readonly members = new Map<string, Gap>();
-  /** Listed before the start, and neither read nor missing since, by key. */
+  /** Gaps listed before the start whose data was neither read nor missing since, by key. */
   readonly awaited = new Map<string, Listed>();
-  /** Keys of what was missing again as it was about to end: each is waited for once, until it is missing for so long that a gap tells. */
+  /**
+   * Keys of data that was missing again when the alert was about to end: each is waited for once, until its gap is due.
+   */
   readonly waited = new Set<string>();
-  /** All that it ever listed. */
+  /** All sources that it has listed. */
   readonly sources = new Set<BlindSource>();
   readonly wallets = new Set<string>();
-  told: Told = { silent: false, wallets: 0, risky: false };
-  /** Sources that its text listed last, by key: also those that its rules lack beside the gaps. */
+  lastReport: Reported = { silent: false, wallets: 0, risky: false };
+  /** Sources that its last text listed, by key, including those that its rules lack beside the gaps. */
   readonly #named = new Map<string, Named>();
-  /** Readings of accounts that were near liquidation when it was notified last. */
+  /** Readings of accounts that were near liquidation at the last notification. */
   #near: ReadonlySet<string> = new Set();
-  /** No read of the exchange succeeded at some time of it. */
+  /** True if at some time no read of the exchange succeeded. */
   wasSilent = false;
-  /** Since when less is missing than was reported, ms; null: it is not. */
+  /** Time since which less is missing than was reported, ms; null: not less. */
   betterSinceMs: number | null = null;
   lookedMs = Number.NEGATIVE_INFINITY;
-  /** The time at which something that it listed was read again last, ms; null: nothing was. */
+  /** The time at which a listed source was last read again, ms; null: none was. */
   readMs: number | null = null;
   onReview: () => void = () => {};
   dueMs = Number.POSITIVE_INFINITY;
@@ -91,13 +93,13 @@ export class NoDataAlert implements Due {
     this.#isRestored = isRestored;
   }
 
-  /** @param kept what `toKeep` gave; null: an older version fired the alert */
+  /** @param kept the value that `toKeep` returned; null: an older version fired the alert */
   static restored(live: LiveAlert, kept: Kept | null, watched: readonly WatchedWallet[]): NoDataAlert {
     const { alert } = live;
     const noDataAlert = new NoDataAlert(alert.subject === "exchange" ? null : alert.wallet, live, true);
-    const { members, ...told } = keptOf(live, kept, watched);
-    noDataAlert.told = told;
-    noDataAlert.wasSilent = told.silent;
+    const { members, ...reported } = keptOf(live, kept, watched);
+    noDataAlert.lastReport = reported;
+    noDataAlert.wasSilent = reported.silent;
     for (const [source, wallet] of members) {
       if (wallet !== null && !watched.some(({ name }) => name === wallet)) continue;
       noDataAlert.#list({ source, wallet });
@@ -106,17 +108,17 @@ export class NoDataAlert implements Due {
     return noDataAlert;
   }
 
-  /** Goes on where it was before a reload. */
+  /** Continues from its state before a reload. */
   goOn(before: NoDataAlert): void {
     this.order = before.order;
-    this.told = before.told;
+    this.lastReport = before.lastReport;
     this.wasSilent = before.wasSilent;
     this.betterSinceMs = before.betterSinceMs;
     this.readMs = before.readMs;
     this.#isRestored = before.#isRestored;
     this.#near = before.#near;
     this.#kept = before.#kept;
-    // What is kept may be older. What is missing still joins as the rules are attached.
+    // The kept list may be older. Missing data still joins while the rules are attached.
     this.awaited.clear();
     this.sources.clear();
     this.wallets.clear();
@@ -128,7 +130,7 @@ export class NoDataAlert implements Due {
     for (const wallet of before.wallets) this.wallets.add(wallet);
   }
 
-  /** Notes for the next start what it lists, where that changed. */
+  /** Stores the list for the next start, if it changed. */
   keep(builder: ChangesBuilder): void {
     const kept = this.toKeep();
     if (kept !== null) keptNoData.put(this.live.alert.id, kept, builder);
@@ -136,22 +138,22 @@ export class NoDataAlert implements Due {
 
   /** Returns true if the alert of that wallet is held while this one fires. */
   holds(wallet: string): boolean {
-    return this.told.silent || this.listsWallet(wallet);
+    return this.lastReport.silent || this.listsWallet(wallet);
   }
 
-  /** A source was read as a whole. */
+  /** Notes that a source was read completely. */
   read(key: string): void {
     this.#named.delete(key);
   }
 
-  /** True for a source that its text named last and that was not read since. */
+  /** Returns true for a source that its last text named and that was not read since. */
   names(key: string): boolean {
     return this.#named.has(key);
   }
 
   /**
-   * Sources that its text named last with the time of a reading, and of which nothing was read since.
-   * @param lastSeenMs the time since which all of a source was read, ms; null: it was not since the start
+   * Returns the sources that its last text named with a reading time and of which nothing was read since.
+   * @param lastSeenMs returns the time since which all of a source was read, ms; null: not since the start
    */
   unread(lastSeenMs: (source: Source, wallet: string | null) => number | null): ReadonlySet<BlindSource> {
     const unread = new Set<BlindSource>();
@@ -185,10 +187,10 @@ export class NoDataAlert implements Due {
     if (wallet !== null) this.wallets.add(wallet);
   }
 
-  /** @param seenMs when its source answered last, ms; null: not since the start */
+  /** @param seenMs the time of its source's last answer, ms; null: none since the start */
   closed({ answeredMs, judgedMs }: Gap, seenMs: number | null): void {
     const lastMs = Math.max(answeredMs ?? 0, seenMs ?? 0);
-    // While it settled, it was read on.
+    // Reads continued while it settled.
     const readMs = judgedMs === null ? lastMs : Math.min(lastMs, judgedMs);
     if (readMs > this.live.alert.sinceMs) this.readMs = Math.max(this.readMs ?? 0, readMs);
   }
@@ -202,29 +204,29 @@ export class NoDataAlert implements Due {
   }: Pick<NoDataText, "silence" | "wallets" | "risky" | "missing" | "stake">): void {
     this.#near = new Set(stake.near);
     this.#named.clear();
-    // A row about single markets says nothing of the source as a whole.
+    // A row about single markets does not describe the whole source.
     for (const { source, symbols, wallets: owners, readMs } of missing)
       if (symbols.length === 0)
         for (const wallet of owners.length > 0 ? owners : [null])
           this.#named.set(gapKey(source, wallet), { source, wallet, readMs });
     const silent = silence !== null;
-    this.told = { silent, wallets: wallets.length, risky };
+    this.lastReport = { silent, wallets: wallets.length, risky };
     this.wasSilent ||= silent;
     this.betterSinceMs = null;
   }
 
-  /** Less is missing, of which nobody is told: those who read of more learn nothing from less. */
+  /** Less is missing, which is not reported: a smaller extent needs no message. */
   narrowed({ silence, wallets, risky }: Pick<NoDataText, "silence" | "wallets" | "risky">): void {
-    const { told } = this;
-    this.told = {
+    const { lastReport } = this;
+    this.lastReport = {
       silent: silence !== null,
-      wallets: Math.max(told.wallets, wallets.length),
-      risky: told.risky || risky,
+      wallets: Math.max(lastReport.wallets, wallets.length),
+      risky: lastReport.risky || risky,
     };
     this.betterSinceMs = null;
   }
 
-  /** The state from which an extent is computed. */
+  /** Returns the state from which an extent is computed. */
   state(): {
     gaps: Iterable<Gap>;
     awaited: Iterable<Listed>;
@@ -235,12 +237,12 @@ export class NoDataAlert implements Due {
       wasNear: this.#near,
       gaps: this.members.values(),
       awaited: this.awaited.values(),
-      // What was read before the start is in the severity that the alert had.
+      // The severity of the alert includes what was read before the start.
       unreadSeverity: this.#isRestored ? this.live.alert.severity : "critical",
     };
   }
 
-  /** The readings that it lists; null: as they were kept last. */
+  /** Returns the readings that it lists; null: unchanged since the last call. */
   toKeep(): Kept | null {
     const members: [Source, string | null][] = [];
     const listed = new Map<string, Listed>([...this.#named, ...this.members, ...this.awaited]);
@@ -248,7 +250,7 @@ export class NoDataAlert implements Due {
       if (members.length >= maxKept) break;
       members.push([source as Source, wallet]);
     }
-    const kept = { members, ...this.told };
+    const kept = { members, ...this.lastReport };
     const text = JSON.stringify(kept);
     if (text === this.#kept) return null;
     this.#kept = text;

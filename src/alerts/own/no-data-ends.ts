@@ -1,4 +1,4 @@
-/** The ends of no-data alerts: their texts, with what fires beside them. */
+/** Ends no-data alerts: their texts, with the alerts that fire beside them. */
 
 import { severityRank } from "../../domain/alert.ts";
 import { blindRule } from "../../domain/built-in.ts";
@@ -11,14 +11,14 @@ import type { NoDataAlert } from "./no-data-alert.ts";
 import { endText } from "./no-data-extent.ts";
 import { timeText } from "./no-data-text.ts";
 
-/** A text of so short a time ago counts as one of now, ms. */
+/** Maximum age of a text that counts as current, ms. */
 const recentMs = 10_000;
 
 export class NoDataEnds {
   readonly #alerts: AlertBook;
   readonly #world: World;
   readonly #timezone: string;
-  /** Alerts that ended in the observation that is being taken in, with the wallets of which something is missing still. */
+  /** Alerts that ended in the current observation, with the wallets of which data is still missing. */
   readonly #ended: { readonly noDataAlert: NoDataAlert; readonly others: readonly string[] }[] = [];
 
   /** @param timezone of times in texts */
@@ -28,7 +28,7 @@ export class NoDataEnds {
     this.#timezone = timezone;
   }
 
-  /** Ends an alert. @param others the wallets of which something is missing still */
+  /** Ends an alert. @param others the wallets of which data is still missing */
   end(noDataAlert: NoDataAlert, others: readonly string[], builder: ChangesBuilder): void {
     const firing = this.#firingBeside(noDataAlert, builder.atMs);
     const text = this.#text(noDataAlert, others, firing, builder.atMs);
@@ -37,7 +37,10 @@ export class NoDataEnds {
     if (firing.length > 0) this.#ended.push({ noDataAlert, others });
   }
 
-  /** All rules are judged by what was observed: an end that was made amid an answer lists what fires once all of that was taken in. */
+  /**
+   * All rules were judged by the observation: an end during an answer lists the firing alerts once the whole answer was
+   * taken.
+   */
   judged(builder: ChangesBuilder): void {
     for (const { noDataAlert, others } of this.#ended.splice(0)) {
       const { alertChanges } = builder.changes;
@@ -62,7 +65,10 @@ export class NoDataEnds {
     return endText(noDataAlert, unread, others, firing, nowMs, this.#timezone);
   }
 
-  /** Alerts that fire and hold of wallets that it listed, or of all where it listed none, in words, the worst first. */
+  /**
+   * Returns the firing alerts, held ones included, of its listed wallets, or of all if it lists none, in words, the
+   * worst first.
+   */
   #firingBeside({ wallets, live: own }: NoDataAlert, nowMs: number): string[] {
     const firing = [...this.#alerts.live.values()].filter((live) => {
       const { alert } = live;

@@ -1,4 +1,4 @@
-/** The extent of a no-data alert: what is missing, which wallets it concerns, and how severe that is. */
+/** The extent of a no-data alert: the missing data, the wallets concerned, and the severity. */
 import { type Severity, worseOf } from "../../domain/alert.ts";
 import { blindRule, unreachableRule } from "../../domain/built-in.ts";
 import type { Source } from "../../domain/sources.ts";
@@ -28,9 +28,9 @@ import {
 
 export interface Extent extends NoDataText {
   readonly severity: Severity;
-  /** Since when it lasts, ms. */
+  /** Start of the outage, ms. */
   readonly sinceMs: number;
-  /** The time of the oldest last reading, ms; the start where it was not. */
+  /** The time of the oldest last reading, ms; the start if there was none. */
   readonly dataAtMs: number;
 }
 
@@ -39,7 +39,7 @@ interface Listed {
   readonly wallet: string | null;
 }
 
-/** The figures of positions rest on these. */
+/** The sources of position figures. */
 const riskSources: ReadonlySet<BlindSource> = new Set<Source>([
   "traderState",
   "markets",
@@ -49,17 +49,19 @@ const riskSources: ReadonlySet<BlindSource> = new Set<Source>([
 
 export interface ExtentsOptions extends TextSources {
   readonly wallets: readonly WatchedWallet[];
-  /** Those whose positions count as at stake: nobody is woken for those of a stranger. */
+  /** Wallets whose positions count as at stake: positions of followed traders do not. */
   readonly guarded: ReadonlySet<string>;
   readonly silence: (nowMs: number) => NoDataText["silence"];
 }
 
-/** The rule of an alert of this extent. */
+/** Returns the rule for an alert of this extent. */
 export function ruleOf({ silence, wallets }: Pick<Extent, "silence" | "wallets">): string {
   return silence !== null && wallets.length > groupedFromWallets ? unreachableRule : blindRule;
 }
 
-/** Labels on which all of these wallets agree, so that routes by a desk's label find what concerns that desk alone. */
+/**
+ * Returns the labels that all of these wallets share, so that routes by a desk's label match data of that desk alone.
+ */
 export function commonLabels(
   [first, ...others]: readonly string[],
   world: World,
@@ -78,13 +80,13 @@ export class Extents {
     this.#options = options;
   }
 
-  /** @param state `unreadSeverity`: how severe it is that a wallet was never read */
+  /** @param state `unreadSeverity`: the severity for a wallet that was never read */
   of(
     state: {
       readonly gaps: Iterable<Gap>;
       readonly awaited: Iterable<Listed>;
       readonly unreadSeverity: Severity;
-      /** Readings of accounts that were near liquidation when the alert was notified last. */
+      /** Readings of accounts that were near liquidation at the last notification. */
       readonly wasNear: ReadonlySet<string>;
     },
     nowMs: number,
@@ -92,18 +94,18 @@ export class Extents {
     const { world, failures, wallets: watched, startedMs, freshMs } = this.#options;
     const gaps = [...state.gaps];
     const listed: readonly Listed[] = [...gaps, ...state.awaited];
-    // What was read just now, and not yet for long enough, is listed where nothing else is missing.
+    // Data that is settling is listed only if nothing else is missing.
     const open = gaps.filter((gap) => gap.open);
-    // After a start or a reload it may be that no rule lacks yet what the alert listed before.
+    // After a start or a reload the rules may not lack the previously listed data yet.
     const lacks = gaps.length > 0 ? gaps : this.#unread(listed, nowMs);
     const missing = missingOf(open.length > 0 ? open : lacks, this.#options, nowMs);
     const wallets = new Set<string>();
     for (const { wallet } of listed) if (wallet !== null) wallets.add(wallet);
     const silence = this.#options.silence(nowMs);
-    // The rules of a gap may lack other data than its own.
+    // The rules of a gap may lack data of other sources too.
     const risky = silence !== null || [...listed, ...missing].some(({ source }) => riskSources.has(source));
     const lackedMs = gaps.reduce((first, { sinceMs }) => Math.min(first, sinceMs), nowMs);
-    // Sources that answered before the outage say nothing of the time since.
+    // Answers from before the outage do not describe the time since.
     const answersFromMs = silence === null ? lackedMs : Number.POSITIVE_INFINITY;
     const atRisk = this.#atRisk(gaps, listed, missing, silence !== null);
     const stillFromMs = (source: Source) => Math.max(answersFromMs, nowMs - freshMs(source));
@@ -145,7 +147,7 @@ export class Extents {
     };
   }
 
-  /** Those that were not read for a while. */
+  /** Returns the listed sources that were not read for a while. */
   #unread(listed: readonly Listed[], nowMs: number): readonly Lack[] {
     const { world, freshMs, startedMs } = this.#options;
     return listed.flatMap(({ source, wallet }) => {
@@ -156,7 +158,7 @@ export class Extents {
     });
   }
 
-  /** Wallets of which the figures of positions rest on what is missing. */
+  /** Returns the wallets whose position figures depend on missing data. */
   #atRisk(
     gaps: readonly Gap[],
     listed: readonly Listed[],
@@ -180,7 +182,7 @@ export class Extents {
     return [...wallets].filter((name) => all.has(name));
   }
 
-  /** Nothing was read since the start of a wallet that it lists, or of all wallets where it lists none. */
+  /** Returns true if nothing was read since the start of a listed wallet, or of all wallets if none is listed. */
   #neverRead(listed: readonly Listed[]): boolean {
     const { wallets } = this.#options.world;
     const isUnread = (name: string): boolean => {
@@ -193,13 +195,13 @@ export class Extents {
   }
 }
 
-/** Alerts that the end of a no-data alert lists. */
+/** Maximum number of firing alerts that the end of a no-data alert lists. */
 const maxFiring = 3;
 
 /**
- * @param unread sources that its text named and that were not read since: rules do without them
- * @param others wallets of which something else is missing
- * @param firing the alerts that fire of what it covered, in words
+ * @param unread sources that its text named and that were not read since: no rule needs them
+ * @param others wallets of which other data is missing
+ * @param firing the firing alerts about the covered wallets, in words
  */
 export function endText(
   { live, sources, wallets, wasSilent, readMs }: NoDataAlert,

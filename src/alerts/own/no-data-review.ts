@@ -1,4 +1,4 @@
-/** Compares what is missing with what a no-data alert reported, and changes the alert where that differs. */
+/** Compares the missing data with what a no-data alert reported, and changes the alert if they differ. */
 
 import { severityRank } from "../../domain/alert.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -23,7 +23,7 @@ export class NoDataReview {
     deadlines: Deadlines;
     extents: Extents;
     silence: ExchangeSilence;
-    /** The number of wallets that are watched. */
+    /** The number of watched wallets. */
     wallets: number;
     /** The interval at which markets are read, ms. */
     marketsMs: number;
@@ -37,14 +37,14 @@ export class NoDataReview {
   }
 
   /**
-   * Holds what is missing now against what was reported: what is worse is reported at once where it is graver, else at the
-   * next review; what is better, when it has been so for 30 s, and reported where the alert is less severe by it.
+   * Compares the currently missing data with the reported data. A larger extent is reported at once if it raises the
+   * severity, else at the next review; a smaller one after 30 s, and only if it lowers the severity.
    */
   look(noDataAlert: NoDataAlert, builder: ChangesBuilder, review = false): void {
     const nowMs = builder.atMs;
     if (!review && nowMs - noDataAlert.lookedMs < 1_000) return;
     noDataAlert.lookedMs = nowMs;
-    const { live, told } = noDataAlert;
+    const { live, lastReport } = noDataAlert;
     const extent = this.#extents.of(noDataAlert.state(), nowMs);
     const rise = severityRank[extent.severity] - severityRank[live.alert.severity];
     const silent = extent.silence !== null;
@@ -54,24 +54,24 @@ export class NoDataReview {
       noDataAlert.reported(extent);
       noDataAlert.keep(builder);
     };
-    // Where nothing has been read for a while, a silence may be about to be reported.
+    // If nothing has been read for a while, a silence may be about to be reported.
     const silentFromMs = this.#silence.fromMs;
     const falling = nowMs > silentFromMs - noDataForMs;
-    if (falling && !told.silent && nowMs <= silentFromMs && silentFromMs + 1 < noDataAlert.dueMs)
+    if (falling && !lastReport.silent && nowMs <= silentFromMs && silentFromMs + 1 < noDataAlert.dueMs)
       this.#deadlines.set(noDataAlert, silentFromMs + 1);
     const wider =
-      !told.silent &&
+      !lastReport.silent &&
       !falling &&
-      ((extent.wallets.length > told.wallets &&
-        (extent.wallets.length >= 1.5 * told.wallets || extent.wallets.length === this.#wallets)) ||
-        (extent.risky && !told.risky));
+      ((extent.wallets.length > lastReport.wallets &&
+        (extent.wallets.length >= 1.5 * lastReport.wallets || extent.wallets.length === this.#wallets)) ||
+        (extent.risky && !lastReport.risky));
     if (rise > 0) update("rose");
-    else if (silent && !told.silent) update("worsened");
+    else if (silent && !lastReport.silent) update("worsened");
     else if (review && wider && rise === 0) update("worsened");
-    else if (rise < 0 || (told.silent && !silent)) {
+    else if (rise < 0 || (lastReport.silent && !silent)) {
       noDataAlert.betterSinceMs ??= nowMs;
       // Single answers do not end a silence.
-      const quiet = told.silent && this.#silence.endedJustNow(nowMs);
+      const quiet = lastReport.silent && this.#silence.endedJustNow(nowMs);
       if (!review || quiet || nowMs - noDataAlert.betterSinceMs < noDataForMs) return;
       // Nothing has been answered for a while, again.
       const unansweredMs = this.#silence.unansweredMs(nowMs);

@@ -1,4 +1,4 @@
-/** Texts of the no-data alerts: what is missing, of whom, since when, for which cause, and what is at stake. */
+/** Texts of the no-data alerts: the missing data, the wallets, the start, the cause, and the positions at stake. */
 import type { FailedRead } from "../../domain/changes.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { formatPercent } from "../../domain/number-text.ts";
@@ -15,19 +15,19 @@ import { type Gap, gapKey } from "./gaps.ts";
 
 type Line = readonly [string, string];
 
-/** From this age on a time is printed with its date. */
+/** Age from which a time is printed with its date. */
 const dateFromMs = 12 * 3_600_000;
-/** A failure by a rate limit tells for so long that requests are limited, ms. */
+/** Time after a rate-limit failure for which requests count as limited, ms. */
 const limitedForMs = 30_000;
 const maxRows = 8;
 const maxCauses = 2;
-/** Kinds of data that the end of an alert names. */
+/** Maximum kinds of data that the end of an alert names. */
 const maxKinds = 4;
 
-/** The second list of the market rules: those of collateral beside cash. */
+/** The second list of the market rules: collateral assets other than cash. */
 const assetWords = "collateral asset rules";
 
-/** Sources by how much rests on them. */
+/** Sources by the importance of their data. */
 const byWeight: readonly Source[] = [
   "traderState",
   "markets",
@@ -43,11 +43,11 @@ export interface Missing {
   readonly source: Source;
   /** The missing data in words: those of the source, or a part of them. */
   readonly words: string;
-  /** Markets that are missing; none: all that the source brings. */
+  /** The missing markets; empty: all data of the source. */
   readonly symbols: readonly string[];
-  /** The wallets concerned; none: it is the exchange's. */
+  /** The wallets concerned; empty: the exchange. */
   readonly wallets: readonly string[];
-  /** Null: nothing is known of it. */
+  /** Null: unknown. */
   readonly cause: string | null;
   /** The time of the oldest last reading, ms; null: never since the start. */
   readonly readMs: number | null;
@@ -58,11 +58,11 @@ export interface TextSources {
   readonly failures: ReadFailures;
   readonly timezone: string;
   readonly startedMs: number;
-  /** Time for which a whole answer counts as recent, ms. */
+  /** Returns the time for which a complete answer counts as recent, ms. */
   readonly freshMs: (source: Source) => number;
 }
 
-/** The missing data that an alert lists, its parts by source and cause, the weightiest first. */
+/** Returns the missing data that an alert lists, by source and cause, the most important first. */
 export function missingOf(gaps: Iterable<Lack>, of: TextSources, nowMs: number): Missing[] {
   const rows = new Map<string, { -readonly [K in keyof Missing]: Missing[K] }>();
   for (const gap of withOthers([...gaps], of, nowMs).values()) {
@@ -85,7 +85,7 @@ export function missingOf(gaps: Iterable<Lack>, of: TextSources, nowMs: number):
     else known.readMs = Math.min(known.readMs, readMs);
   }
   const weight = ({ source }: Missing): number => (byWeight.indexOf(source) + 1 || byWeight.length + 1) - 1;
-  // Gaps come in another order after a reload.
+  // Gaps have another order after a reload.
   const nameOf = ({ cause, words }: Missing): string => `${cause ?? ""}\n${words}`;
   const byName = (a: Missing, b: Missing): number => (nameOf(a) < nameOf(b) ? -1 : 1);
   return [...rows.values()].sort(
@@ -93,14 +93,15 @@ export function missingOf(gaps: Iterable<Lack>, of: TextSources, nowMs: number):
   );
 }
 
-/** One thing that is missing. */
+/** One missing source. */
 export type Lack = Pick<
   Gap,
   "key" | "source" | "wallet" | "unjudged" | "sinceMs" | "answeredMs" | "intermittent"
 >;
 
 /**
- * Gaps, and what else their rules read that is too old. A judgement names one source, though all of them may be missing.
+ * Returns the gaps, and other outdated sources that their rules read. A judgement names one source, though several may
+ * be missing.
  */
 function withOthers(gaps: readonly Lack[], { world }: TextSources, nowMs: number): Map<string, Lack> {
   const found = new Map<string, Lack>(
@@ -112,7 +113,7 @@ function withOthers(gaps: readonly Lack[], { world }: TextSources, nowMs: number
       if (first === "configuration" || looked.has(`${wallet}\n${rule.name}`)) continue;
       looked.add(`${wallet}\n${rule.name}`);
       for (const source of rule.reads.flatMap(({ sources }) => sources)) {
-        // Which of these an account needs is not known here.
+        // It is not known here which of these an account needs.
         if (source === "traderView" || marketSources.has(source)) continue;
         const owner = exchangeSources.has(source) ? null : wallet;
         const key = gapKey(source, owner);
@@ -127,13 +128,13 @@ function withOthers(gaps: readonly Lack[], { world }: TextSources, nowMs: number
   return found;
 }
 
-/** A source that was not read since a time, whatever rules read it. */
+/** Returns a source that was not read since a time, with no rules. */
 export function lackOf(source: BlindSource, wallet: string | null, sinceMs: number): Lack {
   const key = gapKey(source, wallet);
   return { key, source, wallet, unjudged: new Set(), sinceMs, answeredMs: null, intermittent: false };
 }
 
-/** The markets of a gap, where other markets of its source are read. */
+/** Returns the markets of a gap, if other markets of its source are read. */
 function marketsOf({ source, unjudged }: Lack, { world, freshMs }: TextSources, nowMs: number): string[] {
   const of = source as Source;
   const perMarket = marketSources.has(of);
@@ -154,7 +155,7 @@ function marketsOf({ source, unjudged }: Lack, { world, freshMs }: TextSources, 
   return [...symbols].sort();
 }
 
-/** True if the list of markets is read and that of collateral assets, which comes with it, is not. */
+/** Returns true if the list of markets is read and the list of collateral assets, which comes with it, is not. */
 function lacksAssets({ source, unjudged }: Lack, { world, freshMs }: TextSources, nowMs: number): boolean {
   const { configAtMs } = world.markets;
   if (source !== "marketConfig" || configAtMs === null || configAtMs < nowMs - freshMs(source)) return false;
@@ -181,7 +182,7 @@ function causeOf(
   const answered = answeredMs !== null && answeredMs >= sinceMs;
   if (symbols.length > 0)
     return answered && !marketSources.has(source as Source) ? "not in the answers" : null;
-  // While requests are limited, a read that waits for its turn has not failed yet.
+  // While requests are limited, a waiting read has not failed yet.
   const { limited } = failures;
   if (limited !== null && limited.atMs > (readMs ?? 0) && nowMs - limited.atMs <= limitedForMs)
     return textOf(limited);
@@ -189,21 +190,26 @@ function causeOf(
 }
 
 export interface NoDataText {
-  /** Since when all of it is read again, ms: it came now and then, and may not come yet. Null: something is missing. */
+  /**
+   * Time since which all of it is read again, ms: the data was irregular, so it may stop again. Null: something is
+   * missing.
+   */
   readonly againMs: number | null;
   readonly missing: readonly Missing[];
-  /** Those that the alert lists, sorted. */
+  /** The wallets that the alert lists, sorted. */
   readonly wallets: readonly string[];
   /** Number of watched wallets. */
   readonly watched: number;
-  /** No read of the exchange succeeds, since when, ms (null: none did since the start); null: some do. */
+  /**
+   * Start of the time in which no read of the exchange succeeds, ms (null: none since the start); null: some succeed.
+   */
   readonly silence: { readonly sinceMs: number | null } | null;
-  /** The figures of positions rest on what is missing. */
+  /** True if position figures depend on the missing data. */
   readonly risky: boolean;
   readonly stake: Stake;
   readonly critical: boolean;
   readonly rules: readonly string[];
-  /** The reason of the newest failed read; null: none is known. */
+  /** The reason of the newest failed read; null: unknown. */
   readonly reason: FailureReason | null;
   readonly lastFailure: string | null;
 }
@@ -294,7 +300,7 @@ function adviceOf(reason: FailureReason | null): string {
   return reason === "rate-limited" ? `${limitAdvice} ${lookThere}` : lookThere;
 }
 
-/** While no read of the exchange succeeds. */
+/** Returns the advice for the time in which no read of the exchange succeeds. */
 function silenceAdviceOf(reason: FailureReason | null): string {
   switch (reason) {
     case "rate-limited":
@@ -333,7 +339,7 @@ export function detailsOf(text: NoDataText, of: TextSources, nowMs: number): Lin
   return lines;
 }
 
-/** Null: something of it was never read since the start. */
+/** Returns the oldest reading time, ms; null: some of it was never read since the start. */
 export function oldest(missing: readonly Missing[]): number | null {
   let oldestMs = Number.POSITIVE_INFINITY;
   for (const { readMs } of missing) {

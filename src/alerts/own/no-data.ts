@@ -1,12 +1,13 @@
 /**
- * The no-data alerts. One outage is one alert: it lists what is missing, is updated in place as that changes, and ends
- * when all that it listed is read again.
+ * The no-data alerts. One outage is one alert: it lists the missing data, is updated in place, and ends when all listed
+ * data is read again.
  *
- *   up to 3 wallets           one alert a wallet, `Blind`, and one for what no wallet owns (prices, status, …)
+ *   up to 3 wallets           one alert a wallet, `Blind`, and one for data of no wallet (prices, status, …)
  *   more than 3 wallets       one alert for all of them, `Blind`; it holds those of single wallets
  *   no read succeeds at all   the same, `ExchangeUnreachable` where more than 3 wallets are without data
  *
- * It is critical where a position was near liquidation at the last reading or at a price since, or nothing was read since the start.
+ * It is critical if a position was near liquidation at the last reading or at a later price, or if nothing was read
+ * since the start.
  */
 
 import { blindRule, unreachableRule } from "../../domain/built-in.ts";
@@ -26,7 +27,7 @@ import type { LiveAlert } from "../live-alert.ts";
 import { groupedFromWallets, noDataForMs } from "../patience.ts";
 import { ExchangeSilence, silentSchedules } from "./exchange-silence.ts";
 import { FiringNoDataAlerts } from "./firing-no-data-alerts.ts";
-import { type Gap, Gaps, type GapsOptions, gapKey, type Sighted } from "./gaps.ts";
+import { type Gap, Gaps, type GapsOptions, gapKey, type RuleOfSubject } from "./gaps.ts";
 import { Misnamed } from "./misnamed.ts";
 import { MissingReads } from "./missing-reads.ts";
 import { keptNoData, NoDataAlert } from "./no-data-alert.ts";
@@ -42,23 +43,23 @@ export interface NoDataOptions {
   readonly builder: () => ChangesBuilder;
   readonly world: World;
   readonly wallets: readonly WatchedWallet[];
-  /** Sources of rules that may not lack data unsaid. */
+  /** Sources of rules whose missing data is reported. */
   readonly alerting: ReadonlySet<Source>;
-  /** Those whose positions count as at stake. */
+  /** Wallets whose positions count as at stake. */
   readonly guarded: ReadonlySet<string>;
   readonly scheduleMs: Readonly<Record<Source, number>>;
   readonly startedMs: number;
   /** The time zone of times in texts. */
   readonly timezone: string;
-  /** The no-data watch which is replaced at a reload. */
+  /** The no-data state of the watch that is replaced at a reload. */
   readonly before?: NoData | undefined;
-  /** Rules that the reload brought: what they read may still be on its way. */
+  /** Rules that the reload added: their data may still be on its way. */
   readonly newRules?: readonly string[];
 }
 
 /** Sources whose answers change what is at stake. */
 const atStake: ReadonlySet<BlindSource> = stakeSources;
-/** Sources whose answers may tell of some markets only. */
+/** Sources whose answers may cover only some markets. */
 const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
   "markets",
   "marketConfig",
@@ -74,20 +75,20 @@ export class NoData implements OwnAlert {
   readonly #extents: Extents;
   readonly #misnamed: Misnamed;
   readonly #noDataAlerts: FiringNoDataAlerts;
-  /** Those to look at when all rules are judged by what was observed. */
+  /** Alerts to review when all rules have been judged by the observation. */
   readonly #toLook = new Set<NoDataAlert>();
   readonly #silence: ExchangeSilence;
   readonly #reads: MissingReads;
   readonly #signIn: SignInReport;
   readonly #review: NoDataReview;
   readonly #ends: NoDataEnds;
-  /** The start of watching, reloads apart, ms. */
+  /** The start of watching, ms; a reload does not change it. */
   readonly startedMs: number;
   /** The start, or the last reload, ms. */
   readonly #rulesMs: number;
-  /** Since when there is a rule that a reload brought, ms. */
+  /** The time since which each rule added by a reload exists, ms. */
   readonly #ruleSinceMs: Map<string, number>;
-  /** Alerts of before a reload, by id, until they are taken over. */
+  /** Alerts from before a reload, by id, until they are taken over. */
   readonly #former = new Map<number, NoDataAlert>();
 
   constructor({ before, ...rest }: NoDataOptions) {
@@ -123,7 +124,7 @@ export class NoData implements OwnAlert {
         source === "configuration"
           ? this.#misnamed.isListed
           : this.#noDataAlerts.listing(gapKey(source, wallet)) !== undefined,
-      isToldElsewhere: (source, wallet) =>
+      isReportedElsewhere: (source, wallet) =>
         wallet !== null &&
         this.#failures.kindOf(source as Source, wallet) === "signed-out" &&
         this.#signIn.isReported(options.builder().atMs),
@@ -162,7 +163,7 @@ export class NoData implements OwnAlert {
     if (seen.kind === "failed") this.failed(seen);
   }
 
-  /** It goes on, or ends when what it lists is read. */
+  /** Continues the alert, or ends it when its listed data is read. */
   restore(live: LiveAlert, keep: KeptValues): Over | null {
     const { alert } = live;
     if (alert.labels.source === "configuration") {
@@ -174,10 +175,10 @@ export class NoData implements OwnAlert {
     this.#noDataAlerts.add(noDataAlert);
     if (former) {
       noDataAlert.goOn(former);
-      // What it lists is not complete before all rules are attached.
+      // Its list is not complete before all rules are attached.
       noDataAlert.lookedMs = Number.POSITIVE_INFINITY;
     } else {
-      // After a start nothing was read yet, and all of it looks worse than it is, until the first review.
+      // After a start nothing has been read, so the extent is overstated until the first review.
       noDataAlert.lookedMs = this.#options.startedMs + noDataForMs;
     }
     this.#options.deadlines.set(noDataAlert, former?.dueMs ?? this.#options.startedMs + noDataForMs);
@@ -190,7 +191,7 @@ export class NoData implements OwnAlert {
     return null;
   }
 
-  /** Since when a rule has been judged by, ms. */
+  /** Returns the time since which a rule has been judged, ms. */
   sinceMs(rule: string): number {
     return this.#ruleSinceMs.get(rule) ?? this.startedMs;
   }
@@ -214,12 +215,12 @@ export class NoData implements OwnAlert {
     }));
   }
 
-  /** Wallets of which something is missing. */
+  /** The number of wallets with missing data. */
   get wallets(): number {
     return this.#gaps.wallets(this.#options.builder().atMs).size;
   }
 
-  /** No-data alerts that fire. */
+  /** The number of firing no-data alerts. */
   get alerts(): number {
     return this.#noDataAlerts.all.size;
   }
@@ -228,14 +229,15 @@ export class NoData implements OwnAlert {
     this.#failures.failed(failure);
   }
 
-  /** Some read of the exchange succeeded, or its stream brought something. */
+  /** Called when a read of the exchange succeeded, or its stream delivered something. */
   answered(atMs: number): void {
     this.#silence.answered(atMs);
   }
 
   /**
-   * A source answered.
-   * @param wholeMs the time since which all of what is read of it for the wallet was read, ms; null: a part was not since the start
+   * Called when a source answered.
+   * @param wholeMs the time since which all data of it for the wallet was read, ms; null: a part was not since the
+   * start
    */
   seen(
     source: Source,
@@ -243,7 +245,7 @@ export class NoData implements OwnAlert {
     builder: ChangesBuilder,
     wholeMs: number | null = builder.atMs,
   ): void {
-    // Nearly always there is nothing that an answer could end.
+    // In nearly all cases there is nothing that an answer could end.
     if (this.#failures.none && this.#gaps.size === 0 && this.#noDataAlerts.all.size === 0) return;
     const gap = this.#gaps.get(source, wallet);
     if (gap === undefined) this.#failures.answered(source, wallet, builder.atMs);
@@ -266,7 +268,7 @@ export class NoData implements OwnAlert {
     }
   }
 
-  /** All rules are judged by what was observed. */
+  /** All rules have been judged by the observation. */
   judged(builder: ChangesBuilder): void {
     this.#ends.judged(builder);
     for (const noDataAlert of this.#toLook)
@@ -275,8 +277,8 @@ export class NoData implements OwnAlert {
     this.#toLook.clear();
   }
 
-  /** A judgement turned unknown, known again, or unknown for another reason. */
-  note(one: Sighted, builder: ChangesBuilder): void {
+  /** Takes a judgement that became unknown, known, or unknown for another reason. */
+  note(one: RuleOfSubject, builder: ChangesBuilder): void {
     this.#gaps.note(one, builder);
   }
 
@@ -288,7 +290,7 @@ export class NoData implements OwnAlert {
     const nowMs = builder.atMs;
     const listing = [...this.#noDataAlerts.all].filter((one) => one.lists(gap.key));
     for (const one of listing) one.add(gap);
-    // After a start what an alert lists is due at once, though nothing could be read yet: no reason for another alert.
+    // After a start the listed data is due at once, though nothing could be read yet: this opens no other alert.
     if (listing.length > 0 && nowMs < this.#options.startedMs + noDataForMs) return;
     const silent = this.#silence.isSilent(nowMs);
     const grouped = this.#gaps.wallets(nowMs, groupedFromWallets + 1).size > groupedFromWallets;
@@ -299,7 +301,7 @@ export class NoData implements OwnAlert {
       return;
     }
     if (listing.length > 0) return;
-    // What a common alert lists of a wallet stays together.
+    // The listed data of a wallet stays in one common alert.
     const own =
       gap.wallet !== null && common?.listsWallet(gap.wallet) ? common : this.#noDataAlerts.find(gap.wallet);
     if (own === undefined) this.#noDataAlerts.open(gap.wallet, [gap], builder);
@@ -309,7 +311,7 @@ export class NoData implements OwnAlert {
     }
   }
 
-  /** One alert lists all gaps from now on, and holds those of single wallets. */
+  /** Lists all gaps in one alert from now on, which holds those of single wallets. */
   #gather(silent: boolean, builder: ChangesBuilder): void {
     const gaps = [...this.#gaps.open()].filter(
       ({ source, wallet, due, countsFromMs }) =>
@@ -317,7 +319,7 @@ export class NoData implements OwnAlert {
     );
     if (gaps.length === 0) return;
     const { wallets, alerts } = this.#options;
-    // Where one wallet is watched, its own alert tells of the exchange, too.
+    // If only one wallet is watched, its own alert covers the exchange too.
     const [first] = wallets;
     const only =
       wallets.length === 1 && gaps.some(({ wallet }) => wallet === first?.name) ? first!.name : null;
@@ -334,11 +336,11 @@ export class NoData implements OwnAlert {
   #onReview(noDataAlert: NoDataAlert): void {
     const builder = this.#options.builder();
     const { scheduleMs } = this.#options;
-    // Where no rule turns out to need what a restored alert lists, nobody reads it.
+    // If no rule needs the listed data of a restored alert, it is not read.
     for (const [key, { source }] of noDataAlert.awaited) {
       const patienceMs = 4 * noDataForMs + silentSchedules * scheduleMs[source as Source];
       const isRead = ofMarkets.has(source) && this.#reads.isReadForAll(source as Source, noDataAlert);
-      // A reload may have taken the last rule that reads it.
+      // A reload may have removed the last rule that reads it.
       const sinceMs = this.#options.alerting.has(source as Source) ? this.#rulesMs : this.startedMs;
       if (isRead || builder.atMs >= sinceMs + patienceMs) noDataAlert.awaited.delete(key);
     }
@@ -359,14 +361,14 @@ export class NoData implements OwnAlert {
       noDataAlert.closed(gap, this.#options.world.lastSeenMs(gap.source as Source, gap.wallet));
       this.#endIfRead(noDataAlert, builder);
     }
-    // A stream may have brought what a read still fails to.
+    // A stream may have delivered the data that a read still fails to get.
     if (gap.answeredMs !== null) this.#failures.answered(gap.source as Source, gap.wallet, gap.answeredMs);
   }
 
-  /** @returns whether all that it listed is read again, and it ended */
+  /** @returns true if all listed data is read again and the alert ended */
   #endIfRead(noDataAlert: NoDataAlert, builder: ChangesBuilder): boolean {
     if (noDataAlert.members.size > 0 || noDataAlert.awaited.size > 0) return false;
-    // Its text named these as well: they are still missing, and no new trouble.
+    // Its text named these too: they are still missing, and no new problem.
     for (const gap of this.#gaps.open()) if (noDataAlert.names(gap.key)) noDataAlert.add(gap);
     if (noDataAlert.members.size > 0) return false;
     if (this.#reads.awaitMissing(noDataAlert, builder.atMs)) return false;
@@ -378,7 +380,7 @@ export class NoData implements OwnAlert {
       .sort();
     this.#ends.end(noDataAlert, others, builder);
     keptNoData.drop(noDataAlert.live.alert.id, builder);
-    // Alerts that it held and whose gaps it did not list go on by themselves.
+    // Alerts that it held and whose gaps it did not list continue separately.
     if (noDataAlert.wallet === null)
       for (const one of this.#noDataAlerts.all) alerts.hold(builder, one.live, false);
     return true;

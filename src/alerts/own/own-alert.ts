@@ -1,4 +1,7 @@
-/** Alerts that perpwatch raises about itself: a module each, which says what it observes, what it raises, and how it goes on after a start. */
+/**
+ * Built-in alerts about perpwatch itself: each module states its observations, its rules, and how its alerts continue
+ * after a start.
+ */
 
 import type { Ending } from "../../domain/alert.ts";
 import type { BuiltInRule } from "../../domain/built-in.ts";
@@ -8,30 +11,30 @@ import type { Observation } from "../../domain/observation.ts";
 import type { AlertBook } from "../alert-book.ts";
 import type { LiveAlert, NewAlert } from "../live-alert.ts";
 
-/** The end of an alert of before a start that nothing would end any more. */
+/** The end of an alert from before a start that nothing else would end. */
 export interface Over {
   readonly ending: Ending;
-  /** For the text of the alert; left out: the ending says it. */
+  /** The reason for the alert's text; left out: the ending states it. */
   readonly why?: string;
 }
 
 export interface OwnAlert {
-  /** The kinds of observation that `observe` takes; its other sources are calls by those who judge. */
+  /** The kinds of observation that `observe` takes; its other input is direct calls. */
   readonly observes: readonly Observation["kind"][];
   /** The rules of its alerts. */
   readonly raises: readonly BuiltInRule[];
   observe?(seen: Observation, builder: ChangesBuilder): void;
   /**
-   * Takes up an alert that fired when the daemon stopped.
-   * @param keep texts that history keeps, by name
-   * @returns null: the alert goes on
+   * Restores an alert that fired when the daemon stopped.
+   * @param keep kept values of history, by name
+   * @returns null: the alert continues
    */
   restore(live: LiveAlert, keep: KeptValues, builder: ChangesBuilder): Over | null;
 }
 
 type Words = Pick<NewAlert, "rule" | "severity" | "summary" | "description">;
 
-/** An alert about the daemon, of now and without a figure, where `of` does not say otherwise. */
+/** Returns an alert about the daemon, current and without a value, unless `of` overrides this. */
 export function newAlert(atMs: number, of: Words & Partial<NewAlert>): NewAlert {
   return {
     ...{ subject: "daemon", wallet: null, symbol: null, labels: {}, sinceMs: atMs, alreadySo: false },
@@ -40,7 +43,7 @@ export function newAlert(atMs: number, of: Words & Partial<NewAlert>): NewAlert 
   };
 }
 
-/** All of them, each with its observations and its alerts. */
+/** All built-in alert modules, by observation and rule. */
 export class OwnAlerts {
   readonly #alerts: AlertBook;
   readonly #byKind: ReadonlyMap<Observation["kind"], readonly OwnAlert[]>;
@@ -58,7 +61,7 @@ export class OwnAlerts {
     for (const one of this.#byKind.get(seen.kind) ?? []) one.observe?.(seen, builder);
   }
 
-  /** Hands an alert of before the start to its module, or ends it. @returns false where it is of none */
+  /** Passes an alert from before the start to its module, or ends it. @returns false if no module has its rule */
   restore(live: LiveAlert, keep: KeptValues, builder: ChangesBuilder): boolean {
     const module = this.#byRule.get(live.alert.rule);
     if (module === undefined) return false;

@@ -1,23 +1,26 @@
-/** The report, once for all wallets, of why nobody signs in: their missing data need no alert meanwhile. */
+/**
+ * Tracks the alerts that report, once for all wallets, why sign-ins fail: the missing data needs no other alert
+ * meanwhile.
+ */
 
 import type { AlertBook } from "../alert-book.ts";
 
-/** Shipped rules that tell, once for all wallets, why nobody signs in. */
+/** Shipped rules that report, once for all wallets, why sign-ins fail. */
 const signInRules: ReadonlySet<string> = new Set(["LoginTextChanged", "SignerUnavailable"]);
 
-/** The time in which wallets sign in once they can: two looks at what is missing, and the longest back-off, ms. */
+/** Time in which wallets sign in once they can, ms: two checks of the missing data and the longest back-off. */
 const signInWithinMs = 120_000;
 
 export class SignInReport {
   readonly #alerts: AlertBook;
-  /** The time at which an alert last told why nobody signs in, ms. */
+  /** The time at which such an alert last fired, ms. */
   #reportedMs = Number.NEGATIVE_INFINITY;
 
   constructor(alerts: AlertBook) {
     this.#alerts = alerts;
   }
 
-  /** True while an alert tells why nobody signs in, and until the wallets have had the time to, once that is over. */
+  /** Returns true while an alert reports why sign-ins fail, and for the time that wallets then need to sign in. */
   isReported(nowMs: number): boolean {
     const fires = [...this.#alerts.live.values()].some(
       ({ alert }) => signInRules.has(alert.rule) && !alert.shadow,

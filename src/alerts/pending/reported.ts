@@ -4,7 +4,7 @@ import { type Folded, maxInFull, type OwedItem } from "../../domain/delivery.ts"
 import { announcementKey, unknownType } from "../../domain/event.ts";
 import { accountOf } from "../incidents/incidents.ts";
 
-/** One item with what it tells. */
+/** One item with its change. */
 export interface Told {
   readonly item: OwedItem;
   readonly change: AlertChange;
@@ -12,7 +12,7 @@ export interface Told {
 
 /**
  * @param told all that the message covers, oldest first
- * @returns the newest of each alert, the worst first; every event
+ * @returns the newest change of each alert, the worst first; every event
  */
 export function reportedChanges(told: readonly Told[]): AlertChange[] {
   const distances = new Map(told.map(({ item, change }) => [change.id, item.distance]));
@@ -23,8 +23,8 @@ export function reportedChanges(told: readonly Told[]): AlertChange[] {
 }
 
 /**
- * Keeps only the newest of several steps of one alert: it says how the alert stands, and since when. Who never heard of it
- * hears that it fires, not that it got worse; a step up within the message is told as one. Events are told each.
+ * Keeps only the newest of several changes of one alert, with the start of its condition. A receiver that was not
+ * notified of the alert gets "fired", not "got worse"; a rise within the message is included. Each event is kept.
  */
 function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
   const last = new Map(changes.map((change) => [change.alertId, change]));
@@ -36,14 +36,17 @@ function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
   });
 }
 
-/** True for a message that begins with counts, and names one of each kind before the others: it is folded, or has many events. */
+/**
+ * Returns true for a message that begins with counts, and names one of each kind before the others: it is folded, or
+ * has many events.
+ */
 export function isMany(changes: readonly AlertChange[], folded: Folded | null): boolean {
   return folded !== null || changes.filter(({ alert }) => alert.event).length > maxInFull;
 }
 
 /**
- * The order in which a message names changes. Of many, first what nobody foresaw, announcements, one of each rule and kind, and
- * others up to those that are shown in full; then the rest. The order stays the same among each.
+ * Orders the changes of a message. Of many, first the unforeseen ones, announcements and one of each rule and kind, up
+ * to the number shown in full; then the rest. The order within each part does not change.
  */
 export function inOrder(changes: readonly AlertChange[], folded: Folded | null): readonly AlertChange[] {
   if (!isMany(changes, folded)) return changes;
@@ -65,8 +68,8 @@ function isNamedFirst({ alert: { eventKey, eventType } }: AlertChange): boolean 
 }
 
 /**
- * Sorts what began or got worse before what goes on, and that before what is over, level by level; then by distance to
- * liquidation; else in their order.
+ * Sorts changes that began or got worse before continuing ones, and these before ends, level by level; then by distance
+ * to liquidation; else in their order.
  */
 function worstFirst(
   changes: readonly AlertChange[],
@@ -85,7 +88,7 @@ function urgency({ kind, alert }: AlertChange): number {
   return 10 * (severityRank[alert.severity] + 1) + (alert.event ? step + 1 : step);
 }
 
-/** Steps that say nothing of how an alert came to stand where it stands. */
+/** Changes that do not show how an alert reached its current state. */
 const steady: ReadonlySet<AlertChange["kind"]> = new Set(["worsened", "changed", "reminder", "rose"]);
 
 function told(before: readonly AlertChange[], { kind, alert }: AlertChange): AlertChange["kind"] {
@@ -95,14 +98,14 @@ function told(before: readonly AlertChange[], { kind, alert }: AlertChange): Ale
   return rose ? "rose" : kind;
 }
 
-/** @param changes as `reportedChanges` returns them: the worst is the first */
+/** @param changes as `reportedChanges` returns them, the worst first */
 export function titleOf(changes: readonly AlertChange[], folded: Folded | null): string {
   if (folded !== null) return `${plainTitle(changes)}; the worst: ${changes[0]!.alert.summary}`;
   const isEnd = changes.length > 1 && changes.every(({ kind }) => kind === "ended");
   return isEnd ? endTitle(changes) : plainTitle(changes);
 }
 
-/** The ends of several alerts, with the accounts that they are about where no title names the wallet of all. */
+/** Returns the title for the ends of several alerts, with their accounts if the title does not name a common wallet. */
 function endTitle(changes: readonly AlertChange[]): string {
   const title = plainTitle(changes);
   const wallets = new Set(changes.map((one) => one.alert.wallet));
@@ -110,7 +113,7 @@ function endTitle(changes: readonly AlertChange[]): string {
   return `${title} of ${namesOf(changes.map((change) => accountOf(change.alert)))}`;
 }
 
-/** Three names, or two and the number of the others. */
+/** Returns three names, or two and the number of the others. */
 function namesOf(all: readonly string[]): string {
   const names = [...new Set(all)];
   const shown = names.slice(0, names.length > 3 ? 2 : 3);

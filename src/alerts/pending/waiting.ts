@@ -1,6 +1,6 @@
 /**
- * The pending items of one receiver, and which of them leave next in one message: in lanes by severity, and in order for each
- * alert. The outbox and replays ask it alike. Pure: time is handed in.
+ * The pending items of one receiver, and the ones that leave next in one message: in lanes by severity, and in order
+ * for each alert. The outbox and replays share this code. Pure: time is a parameter.
  *
  * The items of one alert are a thread: only its head may leave, and the whole thread stands in the lane of its worst item,
  * so that a critical rise pulls the firing message before it along instead of passing it.
@@ -17,67 +17,74 @@ import {
   throttleGroup,
 } from "../../domain/delivery.ts";
 
-/** An owed item on its way, until its end is recorded. */
+/** A pending item, until its end is recorded. */
 export interface Entry {
   item: OwedItem;
   /** The change; null until it is read from history. */
   change: AlertChange | null;
-  /** Its row could not be committed yet: nothing that concerns it may be written. */
+  /** True if its row could not be committed yet: nothing that refers to it may be written. */
   stuck: boolean;
 }
 
 /**
- * From when on it could leave, ms: what its group waits before that is waited by wish. What calls and is told again after a refusal
- * could leave before.
+ * Returns the time from which it could leave, ms: the earlier wait for its group is intended. A notifying item that is
+ * sent again after a refusal could leave before.
  */
 export function dueSinceMs({ owedAtMs, releaseAtMs = 0, again, quiet }: OwedItem): number {
   return again && !quiet ? owedAtMs : Math.max(owedAtMs, releaseAtMs);
 }
 
-/** Returns the item of an earlier run where the clock was fast when it was owed: it waits for its group as long as was wished, from now on. */
+/**
+ * Returns the item of an earlier run with a corrected time, if the clock was fast when it was created: its group wait
+ * starts now.
+ */
 export function takenUp(item: OwedItem, nowMs: number): OwedItem {
   const { owedAtMs, releaseAtMs } = item;
   if (releaseAtMs === undefined || owedAtMs <= nowMs) return item;
   return { ...item, releaseAtMs: nowMs + releaseAtMs - owedAtMs };
 }
 
-/** Each lane of a receiver has one message under way, so that nothing lesser holds up what is critical. */
+/** Each lane of a receiver has one message under way, so that lesser messages do not delay critical ones. */
 export type Lane = "critical" | "rest";
-/** In the order in which they are looked at. */
+/** In processing order. */
 export const lanes: readonly Lane[] = ["critical", "rest"];
 export const laneSeverities: Readonly<Record<Lane, readonly Severity[]>> = {
   critical: ["critical"],
   rest: ["warning", "info"],
 };
 
-/** The level by which something waits for its turn: what is quiet calls nobody, and holds up nothing that does. */
+/** Returns the level that orders an item: a quiet one notifies nobody, and does not delay notifying ones. */
 export function turnOf({ severity, quiet }: Pick<OwedItem, "severity" | "quiet">): Severity {
   return quiet && severity === "critical" ? "warning" : severity;
 }
 
-/** Most reminders of one alert that one message stands for. */
+/** Maximum reminders of one alert that one message covers. */
 const maxReminders = 1_000;
 
-/** After a long wait so many critical messages still leave one by one. */
+/** Maximum critical messages that still leave one by one after a long wait. */
 const maxLateSingly = 10;
 
-/** The time for which a critical message waits for a slot of its own where slots are scarce; then it leaves with the others, ms. */
+/**
+ * Time for which a critical message waits for its own slot while slots are scarce; then it leaves with the others, ms.
+ */
 const aloneForMs = 1_000;
 
-/** Under which circumstances something leaves now. */
+/** The conditions under which items leave now. */
 export interface Leaving {
   readonly nowMs: number;
   /** More messages than this are folded into one. */
   readonly stormFold: number;
-  /** The receiver is a program that has to be told each alert: nothing is folded. */
+  /** True if the receiver is a program that needs each alert: nothing is folded. */
   readonly tellsEach: boolean;
-  /** The receiver keeps one incident for each account: no message of an incident is folded. Left out: they are like others. */
+  /** True if the receiver keeps one incident for each account: no message of an incident is folded. Left out: false. */
   readonly byAccount?: boolean | undefined;
-  /** Max changes that one message of the channel names: the others leave in further messages. Left out: `maxNamed`. */
+  /**
+   * Maximum changes that one message of the channel names: the others leave in further messages. Left out: `maxNamed`.
+   */
   readonly maxNamed?: number | undefined;
-  /** The channel accepts only so many messages in a time, and that is reached. */
+  /** True if the channel's rate limit is reached. */
   readonly scarce: boolean;
-  /** The program ends: groups do not wait for more. */
+  /** True if the program is stopping: groups do not wait for more. */
   readonly draining: boolean;
 }
 
@@ -86,7 +93,7 @@ export interface Taken {
   readonly folded: Folded | null;
 }
 
-/** The lanes that are told together when they are late. */
+/** The lanes that are sent together when they are late. */
 const lesser: readonly Severity[] = ["warning", "info"];
 
 interface Thread {
@@ -113,7 +120,7 @@ export class Waiting {
     for (const { entries } of this.#threads.values()) yield* entries;
   }
 
-  /** Takes an entry in, at its place in the order of ids. */
+  /** Adds an entry at its place in the order of ids. */
   add(entry: Entry): void {
     const { alertId, groupKey } = entry.item;
     const thread = this.#threads.get(alertId) ?? { alertId, entries: [], lane: turnOf(entry.item) };
@@ -130,7 +137,7 @@ export class Waiting {
     this.#place(thread);
   }
 
-  /** Takes entries back of which no message is made. */
+  /** Returns entries of which no message was made. */
   putBack(entries: readonly Entry[]): void {
     for (const entry of entries) {
       entry.item = { ...entry.item, status: "owed", messageId: null };
@@ -139,8 +146,8 @@ export class Waiting {
   }
 
   /**
-   * Puts what waits of an alert that joins an incident into that, and what is quiet before something that calls into the group of
-   * that, so that it leaves with it and not in a message of its own before.
+   * Moves waiting items of an alert that joins an incident into that incident, and quiet items before a notifying one
+   * into its group, so that they leave with it and not in an earlier message.
    */
   #bringAlong(thread: Thread, until: number, { quiet }: OwedItem, groupKey: string): void {
     const joins = firstOfIncident(groupKey) !== null;
@@ -153,7 +160,7 @@ export class Waiting {
     }
   }
 
-  /** Takes a thread out of a group of which it has no entry left. */
+  /** Removes a thread from a group of which it has no entry left. */
   #leaveGroup(thread: Thread, groupKey: string): void {
     if (thread.entries.some(({ item }) => item.groupKey === groupKey)) return;
     const group = this.#groups.get(groupKey);
@@ -162,25 +169,25 @@ export class Waiting {
   }
 
   /**
-   * Takes out what makes up the next message of these lanes, the first lane first: an item alone, its group, or, where more
-   * wait than a person reads one by one, all of them, the worst first.
-   * @param held says which may not leave yet
-   * @returns null when nothing may leave
+   * Takes the entries of the next message of these lanes, the first lane first: an item alone, its group, or, if too
+   * many wait to be read one by one, all of them, the worst first.
+   * @param held returns true for entries that may not leave yet
+   * @returns null if nothing may leave
    */
   take(lanes: readonly Severity[], held: (entry: Entry) => boolean, leaving: Leaving): Taken | null {
     for (const lane of lanes) {
       const ready = this.#ready([lane], held, leaving);
       if (ready.length === 0) continue;
-      // What is critical brings along what waits of its group; how long that waited says nothing of the critical.
+      // A critical item takes waiting items of its group along; their waiting time does not count for the critical one.
       const own =
         lane === "critical" ? ready.flat().filter(({ item }) => item.severity === lane) : ready.flat();
       const late = own.some((entry) => isLate(entry, leaving));
-      // What piled up while nothing could leave is told as one, whatever its level; critical ones singly first.
+      // A backlog is sent as one message, whatever its level; critical ones singly first.
       const all = late && lane !== "critical" ? this.#ready(lesser, held, leaving) : ready;
       const hurried = lane === "critical" && own.some((entry) => isHurried(entry, leaving));
       const fold = hurried ? 1 : leaving.stormFold;
       const most = !late ? fold : lane === "critical" ? maxLateSingly : 1;
-      // A drill is told alone, and after what is real.
+      // A drill is sent alone, after real alerts.
       const real = all.filter(([head]) => !isDrill(head!));
       const ofAccount = leaving.byAccount ? real.find(([head]) => isOfIncident(head!)) : undefined;
       const folds = !leaving.tellsEach && ofAccount === undefined && real.length > most;
@@ -193,12 +200,12 @@ export class Waiting {
     return null;
   }
 
-  /** True if something of this lane could leave. */
+  /** Returns true if something of this lane could leave. */
   holds(lane: Severity, held: (entry: Entry) => boolean, leaving: Leaving): boolean {
     return this.#lanes[lane].size > 0 && this.#ready([lane], held, leaving).length > 0;
   }
 
-  /** The time at which the next of the items waiting for their group may leave, ms; null when nothing waits for that. */
+  /** Returns the time at which the next item that waits for its group may leave, ms; null if none waits. */
   nextReleaseMs(nowMs: number): number | null {
     let next = Number.POSITIVE_INFINITY;
     for (const { item } of this.entries()) {
@@ -208,12 +215,15 @@ export class Waiting {
     return Number.isFinite(next) ? next : null;
   }
 
-  /** True if what waits of an alert may not leave yet: what calls takes what is quiet before it along, and waits for nothing quiet. */
+  /**
+   * Returns true if the items of an alert may not leave yet: a notifying item takes earlier quiet ones along and does
+   * not wait for them.
+   */
   #isHeld({ entries }: Thread, held: (entry: Entry) => boolean): boolean {
     return held(entries.find(({ item }) => item.quiet !== true) ?? entries[0]!);
   }
 
-  /** The messages that may leave of these lanes, message by message as it would without folding. */
+  /** Returns the messages of these lanes that may leave, separately, as without folding. */
   #ready(lanes: readonly Severity[], held: (entry: Entry) => boolean, leaving: Leaving): Entry[][] {
     const found: Entry[][] = [];
     const groups = new Set<string>();
@@ -233,7 +243,7 @@ export class Waiting {
     return found;
   }
 
-  /** One of a group whose time has come takes the others along. */
+  /** Returns true if a group is released: one released item of it takes the others along. */
   #isReleased(groupKey: string, held: (entry: Entry) => boolean, leaving: Leaving): boolean {
     for (const thread of this.#groups.get(groupKey) ?? [])
       if (!this.#isHeld(thread, held) && thread.entries.some((entry) => isReleased(entry, leaving)))
@@ -241,7 +251,7 @@ export class Waiting {
     return false;
   }
 
-  /** The group of this head, however many they are: what stands at the front of its threads, in order. */
+  /** Returns the group of this head, however many: the entries at the front of its threads, in order. */
   #group(head: Entry, held: (entry: Entry) => boolean): Entry[] {
     const taken: Entry[] = [];
     for (const thread of this.#groups.get(head.item.groupKey ?? "") ?? []) {
@@ -250,9 +260,9 @@ export class Waiting {
       const calls = thread.entries.findIndex(({ item }) => item.quiet !== true);
       for (const [at, entry] of thread.entries.entries()) {
         if (entry.item.groupKey !== head.item.groupKey) break;
-        // A calling change does not wait behind a quiet one because its own row cannot be written yet.
+        // A notifying change does not wait behind a quiet one because its own row cannot be written yet.
         if (entry.stuck !== head.stuck && (at === 0 || at > calls)) break;
-        // A rise may pass a message that failed, and what comes after it may not.
+        // A rise may pass a message that failed; later changes may not.
         if (at > Math.max(0, calls) && held(entry)) break;
         taken.push(entry);
       }
@@ -301,8 +311,8 @@ function isLate({ item }: Entry, { nowMs }: Leaving): boolean {
 }
 
 /**
- * The part of a group that one message names, the worst first, in order: nobody was notified of what it does not name. What a
- * throttle held back stands in as few messages as name all of it.
+ * Returns the part of a group that one message names, the worst first, in order: a receiver is not notified of unnamed
+ * changes. Throttled items are split into as few messages as possible.
  */
 function asMessage(entries: readonly Entry[], leaving: Leaving): readonly Entry[] {
   const isThrottled = entries[0]?.item.groupKey?.startsWith(throttleGroup) ?? false;
@@ -312,7 +322,7 @@ function asMessage(entries: readonly Entry[], leaving: Leaving): readonly Entry[
   return asMany(worstFirst(entries), limit).toSorted((a, b) => a.item.id - b.item.id);
 }
 
-/** The entries of the first so many alerts. */
+/** Returns the entries of the first `limit` alerts. */
 function asMany(entries: readonly Entry[], limit: number): readonly Entry[] {
   const alerts = new Set<number>();
   return entries.filter(({ item }) => {
@@ -321,7 +331,7 @@ function asMany(entries: readonly Entry[], limit: number): readonly Entry[] {
   });
 }
 
-/** By level, what calls before what is quiet, then alert by alert in the order in which they came. */
+/** Sorts by level, notifying before quiet, then alert by alert in order of arrival. */
 function worstFirst(entries: readonly Entry[]): Entry[] {
   const worst = new Map<number, number>();
   for (const { item } of entries)
@@ -334,7 +344,7 @@ function worstFirst(entries: readonly Entry[]): Entry[] {
   );
 }
 
-/** An item alone, with what is quiet before it; reminders that piled up while nothing could leave are one message together. */
+/** Returns one item with earlier quiet ones; accumulated reminders form one message. */
 function alone({ entries }: Thread): Entry[] {
   const at = Math.max(
     0,

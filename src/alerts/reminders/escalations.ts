@@ -1,6 +1,6 @@
 /**
- * Chains of receivers: whoever is next hears of an alert that nobody acknowledged in time. Events escalate as well, until a
- * person settles them. Kept in history, so that a restart forgets no chain.
+ * Escalation chains: the next receiver is notified of an alert that nobody acknowledged in time. Events escalate too,
+ * until a person settles them. Stored in history, so that a restart keeps the chains.
  */
 
 import { z } from "zod";
@@ -13,7 +13,7 @@ import type { Escalation, Way } from "../routing/route.ts";
 
 interface Chain extends Due {
   readonly alertId: number;
-  /** The event that it is about: that is over, and only here until somebody settles it. Null: an alert that fires. */
+  /** The event that the chain is about: it has ended and is kept here until it is settled. Null: a firing alert. */
   readonly event: Alert | null;
   readonly sinceMs: number;
   readonly steps: readonly Escalation[];
@@ -26,9 +26,9 @@ type Kept = Pick<Chain, "sinceMs" | "steps" | "next">;
 export interface EscalationsOptions {
   readonly deadlines: Deadlines;
   readonly builder: () => ChangesBuilder;
-  /** The time until which the next step waits for what is known of its alert, ms; null: it does not wait. */
+  /** Returns the time until which the next step waits for data of its alert, ms; null: it does not wait. */
   readonly waitsUntilMs: (alertId: number, nowMs: number) => number | null;
-  /** Tells the next receivers; false where nobody needs to be told any more. */
+  /** Notifies the next receivers; returns false if nobody needs to be notified any more. */
   readonly escalate: (
     builder: ChangesBuilder,
     alertId: number,
@@ -48,7 +48,7 @@ export const keptChain: KeptKind<Kept, number> = new KeptKind(
   }),
 );
 
-/** Ways that have a step from the same route above them take it once. */
+/** Returns the steps of these ways; a step of a shared parent route is taken once. */
 function stepsOf(ways: readonly Way[]): readonly Escalation[] {
   const receivers = new Map<number, Set<string>>();
   for (const { escalate } of ways)
@@ -62,16 +62,16 @@ function stepsOf(ways: readonly Way[]): readonly Escalation[] {
 export class Escalations {
   readonly #options: EscalationsOptions;
   readonly #chains = new Map<number, Chain>();
-  /** Those before a reload, until they are taken over. */
+  /** The chains from before a reload, until they are taken over. */
   #former: ReadonlyMap<number, Chain>;
 
-  /** @param before those of the watch that is replaced at a reload */
+  /** @param before the chains of the watch that is replaced at a reload */
   constructor(options: EscalationsOptions, before: Escalations | undefined) {
     this.#options = options;
     this.#former = before ? before.#chains : new Map();
   }
 
-  /** Numbers of the alerts whose chains run, in their order. */
+  /** Returns the numbers of the alerts whose chains run, in order. */
   static idsIn(keep: KeptValues): readonly number[] {
     return keptChain
       .keys(keep)
@@ -79,7 +79,7 @@ export class Escalations {
       .sort((a, b) => a - b);
   }
 
-  /** @param events those whose chains may run */
+  /** @param events the events whose chains may run */
   restore(keep: KeptValues, events: readonly Alert[]): void {
     const byId = new Map(events.map((event) => [event.id, event]));
     for (const id of Escalations.idsIn(keep)) {
@@ -89,7 +89,7 @@ export class Escalations {
     this.#former = new Map();
   }
 
-  /** An alert began or rose: its chains begin, anew where they ran. */
+  /** Starts the chains of an alert that fired or rose; running ones restart. */
   begin(alert: Alert, ways: readonly Way[], builder: ChangesBuilder): void {
     const steps = stepsOf(ways);
     if (steps.length === 0) {
@@ -102,7 +102,7 @@ export class Escalations {
     );
   }
 
-  /** Somebody takes care of it, or it is over. */
+  /** Ends the chain of an alert that is acknowledged or over. */
   settle(alertId: number, builder: ChangesBuilder): void {
     const chain = this.#chains.get(alertId);
     if (!chain) return;
@@ -111,7 +111,7 @@ export class Escalations {
     keptChain.drop(alertId, builder);
   }
 
-  /** The next step of a chain that waited is due at its own time. */
+  /** Moves the next step of a waiting chain to its regular time. */
   hasten(alertId: number): void {
     const chain = this.#chains.get(alertId);
     if (chain) this.#schedule(chain);

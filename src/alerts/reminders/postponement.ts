@@ -1,20 +1,23 @@
 /**
- * Reminders and other notifications that are due about an alert wait: for its first judgement after a start or a standstill, or,
- * where its level no longer holds, for its fall or end. Pure.
+ * Postpones due reminders and other notifications of an alert: until its first judgement after a start or a standstill,
+ * or, if its level no longer holds, until its fall or end. Pure.
  */
 
 import { isBuiltIn } from "../../domain/built-in.ts";
 import type { LiveAlert } from "../live-alert.ts";
 
-/** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
+/**
+ * Time after which a reminder of a condition that does not hold is due again, ms: the alert has ended by then, or may
+ * hold again.
+ */
 const postponedMs = 10_000;
 
-/** After a start what is due about an alert waits for its first judgement for so long, ms: not for long, as a daemon may be restarted again and again. */
+/** Maximum wait for the first judgement after a start, ms: short, because a daemon may restart repeatedly. */
 const unjudgedForMs = 10_000;
 
 /**
- * The time until which what is due about an alert waits, ms: for its first judgement after a start, or, where its level no longer
- * holds, for its fall or end. Null: it does not wait.
+ * Returns the time until which due notifications of an alert wait, ms: for its first judgement after a start, or, if
+ * its level no longer holds, for its fall or end. Null: they do not wait.
  */
 export function waitsUntilMs(live: LiveAlert, nowMs: number): number | null {
   if (nowMs < live.waitsToMs) return live.waitsToMs;
@@ -27,7 +30,10 @@ export function waitsUntilMs(live: LiveAlert, nowMs: number): number | null {
   return nowMs < live.waitsToMs ? live.waitsToMs : null;
 }
 
-/** An alert of before a start or a standstill is judged, by data of `dataAtMs`. @returns true if something waited for that, and is due */
+/**
+ * Ends the wait of an alert from before a start or a standstill, judged by data of `dataAtMs`. @returns true if a due
+ * notification waited for this
+ */
 export function endsWait(live: LiveAlert, dataAtMs: number): boolean {
   if (!live.unjudged || dataAtMs < live.stoodStillMs) return false;
   live.unjudged = false;
@@ -39,8 +45,8 @@ export function endsWait(live: LiveAlert, dataAtMs: number): boolean {
 }
 
 /**
- * The process stood still, and nothing could be judged meanwhile: what is due waits for that, as after a start. Until it is judged
- * a wait begins anew once: on a machine that stands still again and again nothing would ever be due.
+ * Postpones due notifications after the process was suspended, as after a start. Until the judgement the wait restarts
+ * only once, so that a machine that is suspended repeatedly still sends them.
  */
 export function waitsAfterStandstill(live: LiveAlert, atMs: number): void {
   if (live.waitsAnew) return;

@@ -4,7 +4,7 @@
  */
 import { type Alert, type Severity, severityRank } from "../../domain/alert.ts";
 
-/** @param given the level that stood when the word was given; undefined: nobody knows any more, so it covers nothing. */
+/** @param given the level at that time; undefined: unknown, so nothing is covered */
 export function covers(given: Severity | undefined, level: Severity): boolean {
   return given !== undefined && severityRank[level] <= severityRank[given];
 }

@@ -1,9 +1,9 @@
 /**
- * Decides when an alert that still fires is notified again. Pure.
+ * Decides when a firing alert is notified again. Pure.
  *
- * Critical ones nag at a steady pace until a person acknowledges, and again when that acknowledgement lapses. Warnings
- * back off, doubling up to a bound. Infos never. A value that got markedly worse is told at once, in spite of an
- * acknowledgement too: that covers the value that the person saw, and nothing worse.
+ * Critical alerts are repeated at a steady interval until a person acknowledges, and again when that acknowledgement
+ * lapses. Warnings back off, doubling up to a bound. Infos are not repeated. A clearly worse value is notified at once,
+ * even if acknowledged: an acknowledgement covers the value that the person saw, and nothing worse.
  */
 import { z } from "zod";
 import type { Alert, Severity } from "../../domain/alert.ts";
@@ -32,8 +32,8 @@ export const remindSettings = z.strictObject({
   warning: pace.default({ every: 3_600_000, upTo: 28_800_000 }),
   info: pace.default("never"),
   /**
-   * Share by which the value has to be worse than when it was last told (of what was left to the `worst` of its rule), or outside of
-   * what was told where it has no direction; 0 turns it off.
+   * Share by which the value has to be worse than at the last notification (of the distance to the `worst` of its
+   * rule), or outside of the notified range if it has no direction; 0 turns it off.
    */
   worseBy: z.number().min(0).max(10).default(0.2),
 });
@@ -42,12 +42,12 @@ export type RemindSettings = z.infer<typeof remindSettings>;
 
 export interface Reminded {
   /** The time of the alert's last notification (fired, rose, reminded), ms. */
-  readonly toldAtMs: number;
+  readonly notifiedAtMs: number;
   /** Reminders since it fired or rose. */
   readonly count: number;
 }
 
-/** @returns when the next reminder is due, or null when none is. */
+/** @returns the time of the next reminder, or null if there is none */
 export function nextReminderMs(alert: Alert, reminded: Reminded, settings: RemindSettings): number | null {
   if (alert.event || alert.state !== "firing" || alert.shadow) return null;
   const pace = settings[alert.severity satisfies Severity];
@@ -59,34 +59,40 @@ export function nextReminderMs(alert: Alert, reminded: Reminded, settings: Remin
     pace.upTo === undefined
       ? pace.every
       : Math.min(pace.every * 2 ** Math.min(reminded.count, 30), Math.max(pace.upTo, pace.every));
-  return reminded.toldAtMs + everyMs;
+  return reminded.notifiedAtMs + everyMs;
 }
 
 /**
- * True if a value is markedly worse than the one last told. "Worse" is further in the direction in which the value went from
- * where the rule holds; a rule's value is worse when smaller if its levels fall (distances), else when larger.
+ * Returns true if a value is clearly worse than the last notified one. "Worse" is further in the direction that the
+ * value took when the rule began to hold; a value is worse when smaller if the levels of its rule fall (distances),
+ * else when larger.
  */
 export function isWorse(
-  toldValue: number | null,
+  notifiedValue: number | null,
   value: number | null,
   falling: boolean,
   worseBy: number,
   worst: number | null = null,
 ): boolean {
-  if (worseBy <= 0 || toldValue === null || value === null) return false;
-  const worsening = falling ? toldValue - value : value - toldValue;
+  if (worseBy <= 0 || notifiedValue === null || value === null) return false;
+  const worsening = falling ? notifiedValue - value : value - notifiedValue;
   // Infinity is worse than any number, by any share of it.
   return (
     worsening > 0 &&
-    (worsening === Number.POSITIVE_INFINITY || worsening >= comparedSize(toldValue, falling, worst) * worseBy)
+    (worsening === Number.POSITIVE_INFINITY ||
+      worsening >= comparedSize(notifiedValue, falling, worst) * worseBy)
   );
 }
 
-/** The least part of a value that counts beside what is left to the worst: else nearly nothing would be news just before it. */
+/**
+ * Minimum part of a value that counts beside the distance to the worst value: else nearly nothing would be news just
+ * before it.
+ */
 const leastPart = 0.25;
 
 /**
- * The amount of which a share is markedly worse: the value itself, or what is left from it to the worst value of its rule.
+ * Returns the amount of which a share counts as clearly worse: the value itself, or its distance to the worst value of
+ * its rule.
  * @param worst null: the rule names none
  */
 export function comparedSize(value: number, falling: boolean, worst: number | null): number {
@@ -94,7 +100,7 @@ export function comparedSize(value: number, falling: boolean, worst: number | nu
   return worst === null ? size : Math.max(falling ? value - worst : worst - value, size * leastPart);
 }
 
-/** The values with which an alert was notified since it fired, changed its level or was acknowledged. */
+/** The values notified since the alert fired, changed its level or was acknowledged. */
 export interface Notified {
   readonly last: number;
   readonly low: number;
@@ -106,7 +112,7 @@ export interface Notified {
 
 /**
  * @param before undefined: it is the first
- * @param anew what was notified before counts no longer, but for the sides of 0 that are known
+ * @param anew earlier notified values no longer count, except for the known sides of 0
  */
 export function notifiedWith(value: number | null, before?: Notified | null, anew = false): Notified | null {
   if (value === null) return anew ? null : (before ?? null);
@@ -118,12 +124,12 @@ export function notifiedWith(value: number | null, before?: Notified | null, ane
   };
 }
 
-/** True if values on both sides of 0 were notified. */
+/** Returns true if values on both sides of 0 were notified. */
 export function knowsBothSides(notified: Notified | null): boolean {
   return notified !== null && notified.everLow < 0 && notified.everHigh > 0;
 }
 
-/** True if a value is outside of those that were notified, by a share of the larger bound of theirs. */
+/** Returns true if a value is outside of the notified range, by a share of its larger bound. */
 export function isBeyond({ low, high }: Notified, value: number, by: number): boolean {
   const beyond = value > high ? value - high : low - value;
   if (!(beyond > 0)) return false;
@@ -132,11 +138,12 @@ export function isBeyond({ low, high }: Notified, value: number, by: number): bo
 }
 
 /**
- * The time for which an acknowledgement keeps an alert quiet, in words; undefined where there is nothing to keep quiet.
- * @param compared the change of its value that is notified all the same, `either` on two sides of 0; null: none is
- * @param worse the value from which it is worse: `falls below 3.3%`; left out where that is no single value, empty where
- * it is 0
- * @param value the value that is covered, shown where the one from which it is worse is not, or has a sign that matters
+ * Returns the time for which an acknowledgement keeps an alert quiet, in words; undefined if there is nothing to keep
+ * quiet.
+ * @param compared the change of its value that is notified anyway, `either` on two sides of 0; null: none
+ * @param worse the value from which it is worse: `falls below 3.3%`; left out if that is no single value, empty if it
+ * is 0
+ * @param value the covered value, shown if the one from which it is worse is not, or has a relevant sign
  */
 export function quietIfAcknowledged(
   severity: Severity,

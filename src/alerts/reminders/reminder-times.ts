@@ -1,4 +1,4 @@
-/** The times at which alerts that fire are due to be reported again. */
+/** The due times of reminders of firing alerts. */
 
 import type { Severity } from "../../domain/alert.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -7,7 +7,7 @@ import type { LiveAlert } from "../live-alert.ts";
 import type { Dispatch } from "../routing/dispatch.ts";
 import { nextReminderMs, type RemindSettings } from "./remind.ts";
 
-/** Those who are due to be reminded now; undefined: whomever it concerns. */
+/** The receivers of a due reminder; undefined: all that it concerns. */
 export interface DueReminder {
   readonly among: readonly string[] | undefined;
 }
@@ -16,7 +16,7 @@ export class ReminderTimes {
   readonly #remind: RemindSettings;
   readonly #deadlines: Deadlines;
   readonly #dispatch: Dispatch;
-  /** The changes builder of the tick that runs. */
+  /** Returns the changes builder of the current tick. */
   readonly #builder: () => ChangesBuilder;
 
   constructor(
@@ -31,45 +31,54 @@ export class ReminderTimes {
     this.#builder = builder;
   }
 
-  /** The interval of reminders at a level, ms; infinite: there are none. */
+  /** Returns the interval of reminders at a level, ms; infinite: none. */
   everyMs(severity: Severity): number {
     const pace = this.#remind[severity];
     return pace === "never" ? Number.POSITIVE_INFINITY : pace.every;
   }
 
-  /** @param overdue what is due already is decided next, at a start or a reload */
+  /** @param overdue a reminder that is due already is decided next, at a start or a reload */
   schedule(live: LiveAlert, overdue = false): void {
-    const ownMs = this.#dueMs(live, live.toldAtMs);
+    const ownMs = this.#dueMs(live, live.notifiedAtMs);
     if (ownMs === null) {
       this.#deadlines.cancel(live);
       return;
     }
     const { atMs } = this.#builder();
-    // Who was not reminded of an incident just now is not notified of it: that is held.
+    // A receiver that was just reminded of an incident is not notified again: that is held.
     const dueMs = this.reportedMs(live)
       .map((ms) => this.#dueMs(live, ms) ?? ownMs)
       .filter((ms) => overdue || ms > atMs);
     this.#deadlines.set(live, Math.max(Math.min(ownMs, ...dueMs), live.waitsToMs));
   }
 
-  /** The time of the reminder after a notification, ms; null: there is none. */
-  #dueMs({ alert, reminders: count }: LiveAlert, toldAtMs: number): number | null {
-    return nextReminderMs(alert, { toldAtMs, count }, this.#remind);
+  /** Returns the time of the reminder after a notification, ms; null: none. */
+  #dueMs({ alert, reminders: count }: LiveAlert, notifiedAtMs: number): number | null {
+    return nextReminderMs(alert, { notifiedAtMs, count }, this.#remind);
   }
 
-  /** The times at which the receivers of a critical alert were last notified of its incidents, or of it by itself, ms. */
+  /**
+   * Returns the times at which the receivers of a critical alert were last notified of its incidents, or of the alert
+   * itself, ms.
+   */
   reportedMs(live: LiveAlert): readonly number[] {
     if (live.alert.shadow || live.alert.severity !== "critical") return [];
     const { atMs } = this.#builder();
     const receivers = this.#dispatch.routes.concerned(live);
     return this.#dispatch
       .notifiedMs(live.alert.id, receivers, atMs)
-      .map((ms, index) => ms ?? live.calledMs.get(receivers[index]!) ?? Math.max(live.wordMs, live.toldAtMs));
+      .map(
+        (ms, index) =>
+          ms ??
+          live.lastNotifiedMs.get(receivers[index]!) ??
+          Math.max(live.notifiedBeforeMs, live.notifiedAtMs),
+      );
   }
 
-  /** Looks at a reminder that came due: an acknowledgement that lapsed concerns all. @returns null where it is put off */
+  /** Handles a due reminder: a lapsed acknowledgement concerns all receivers. @returns null if it is postponed */
   due(live: LiveAlert, atMs: number): DueReminder | null {
-    // Whoever was notified of its incident within the interval needs no reminder; what is due in one moment is one.
+    // A receiver notified of the incident within the interval needs no reminder; reminders due at the same time are
+    // one.
     const reportedMs = this.reportedMs(live);
     const dueMs = reportedMs.map((ms) =>
       ms === atMs ? atMs : (this.#dueMs(live, ms) ?? Number.POSITIVE_INFINITY),

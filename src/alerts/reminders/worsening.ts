@@ -1,4 +1,4 @@
-/** Compares a rule's value with those that were notified before: is it markedly worse, or markedly another one? */
+/** Compares a rule's value with the previously notified ones: clearly worse, or clearly different. */
 
 import type { Severity } from "../../domain/alert.ts";
 import type { ConditionRule, Env } from "../../rules/index.ts";
@@ -8,8 +8,8 @@ import { isBeyond, isWorse, type Notified } from "./remind.ts";
 export type Comparison = "worse" | "either" | "changed";
 
 /**
- * @returns the comparison of this level's value with the one notified before; null where there is none: without a value, or
- * without a direction where time alone moves the value
+ * @returns the comparison of this level's value with the one notified before; null if there is none: without a value,
+ * or without a direction if time alone changes the value
  */
 export function comparisonOf(rule: ConditionRule, severity: Severity): Comparison | null {
   if (rule.value === null) return null;
@@ -19,13 +19,13 @@ export function comparisonOf(rule: ConditionRule, severity: Severity): Compariso
 }
 
 /**
- * The change to notify: `worsened` where `value` is worse than the last one by this share of it (with a worst value: of what was
- * left to that). On one side of a limit by how far it moved; where it went over to the other of two sides (`value < -0.1 || value >
- * 0.1`) by how much further it is beyond that. `changed` where no direction is known and it is that far outside of all that were notified, or where a value that is worse
- * on either side of 0 went over to a side of which nobody was told since the alert fired.
- *
- * @param env by which the rule was judged just now; its `value` is overwritten
- * @param mayReturn a value that went back to a side that was told is notified as well
+ * Returns the change to notify. `worsened`: `value` is worse than the last one by this share of it (with a worst value:
+ * of the distance to that). On one side of a limit this is the distance it moved; after a switch between two sides
+ * (`value < -0.1 || value > 0.1`) the increase of its distance beyond the limit. `changed`: no direction is known and
+ * it is that far outside of all notified values, or a value that is worse on either side of 0 moved to a side not
+ * notified since the alert fired.
+ * @param env the environment of the last judgement; its `value` is overwritten
+ * @param mayReturn a return to an already notified side is notified as well
  */
 export function movement(
   rule: ConditionRule,
@@ -62,8 +62,8 @@ export function movement(
 }
 
 /**
- * @param env by which the rule was judged last; its `value` is overwritten
- * @returns true if a value is worse than another at a level; null where no direction is known
+ * @param env the environment of the last judgement; its `value` is overwritten
+ * @returns true if a value is worse than another at a level; null if no direction is known
  */
 export function isFurther(
   rule: ConditionRule,

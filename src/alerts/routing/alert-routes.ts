@@ -1,11 +1,11 @@
-/** The routes of alerts: the ways that an alert takes, and the receivers that it concerns. Pure. */
+/** The routes of alerts: the ways of an alert, and its receivers. Pure. */
 
 import type { Alert } from "../../domain/alert.ts";
 import type { LiveAlert } from "../live-alert.ts";
 import type { Labels } from "./match.ts";
 import { type Routing, type Way, waysFor } from "./route.ts";
 
-/** As much of an alert as routes look at. */
+/** The part of an alert that routes use. */
 export type Labelled = Pick<Alert, "labels" | "rule" | "severity" | "subject" | "wallet" | "symbol">;
 
 export class AlertRoutes {
@@ -19,18 +19,18 @@ export class AlertRoutes {
     return waysFor(this.routing, labelsOf(alert));
   }
 
-  /** @returns those that its routes lead to */
+  /** @returns the receivers of its routes */
   receivers(alert: Labelled, except: readonly string[] = []): readonly string[] {
     const all = new Set(this.ways(alert).flatMap(({ receivers }) => receivers));
     for (const name of except) all.delete(name);
     return [...all];
   }
 
-  /** Those whom the routes lead to, and those whom a chain told of it: they hear how it goes on. */
-  concerned({ alert, told, except }: LiveAlert): readonly string[] {
+  /** Returns the receivers of its routes, and those notified by an escalation chain, which get further changes too. */
+  concerned({ alert, notifiedLevels, except }: LiveAlert): readonly string[] {
     const escalated = this.ways(alert)
       .flatMap(({ escalate }) => escalate.flatMap(({ receivers }) => receivers))
-      .filter((one) => told.has(one) && !except.includes(one));
+      .filter((one) => notifiedLevels.has(one) && !except.includes(one));
     return [...new Set([...this.receivers(alert, except), ...escalated])];
   }
 
@@ -52,7 +52,7 @@ export function labelsOf(alert: Labelled): Labels {
   };
 }
 
-/** The way by which a receiver gets word; the first where none leads to it. */
+/** Returns the way to a receiver; the first if none leads to it. */
 export function wayTo(receiver: string, ways: readonly Way[]): Way {
   return ways.find(({ receivers }) => receivers.includes(receiver)) ?? ways[0]!;
 }

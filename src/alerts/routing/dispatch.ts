@@ -1,13 +1,13 @@
 /**
- * Decides who is notified of a change, and when: by the routes, in groups, unless something holds it.
+ * Decides the receivers of a change and the time of the notification: by the routes, in groups, unless it is held.
  *
- *   change ──routes──► receivers ──held?──yes──► kept until nothing holds it any more
- *                                   └──no──► owed: of an incident, when that says (alerts/incidents/); else released with
+ *   change ──routes──► receivers ──held?──yes──► kept until the hold ends
+ *                                   └──no──► pending: an incident decides its time (alerts/incidents/); else released with
  *                                            its group: urgent at once, other things after groupWait, and not before
  *                                            groupInterval after what left of the group before
  *
- * What is held is never dropped: an event is told when the hold ends; an alert as it stands then, if it still fires or whoever
- * was told of it has to hear that it is over.
+ * A held notification is never dropped: an event is sent when the hold ends; an alert in its current state, if it still
+ * fires or its receivers have to be notified of its end.
  */
 
 import type { Alert, AlertChange, Severity } from "../../domain/alert.ts";
@@ -22,20 +22,20 @@ import type { Holdable, Holds } from "./holds.ts";
 import type { Labels } from "./match.ts";
 import { groupKeyOf, type Way, waysFor } from "./route.ts";
 
-/** The receivers who are owed word of a change now. */
-export interface Owed {
+/** The receivers that are notified of a change now. */
+export interface DispatchResult {
   readonly receivers: readonly string[];
-  /** Those of them who are called by it: for the others it is quiet. */
+  /** Those of them that it notifies: for the others it is quiet. */
   readonly called: readonly string[];
 }
 
-/** The facts about a change that incidents ask for. */
-export interface OweOptions {
-  /** An acknowledgement became void by it. */
+/** The data about a change that incidents need. */
+export interface ChangeContext {
+  /** True if it made an acknowledgement void. */
   readonly voids: boolean;
-  /** It was held until now. */
+  /** True if it was held until now. */
   readonly released: boolean;
-  /** The interval of reminders at its level, ms; infinite: there are none. */
+  /** The interval of reminders at its level, ms; infinite: none. */
   readonly remindMs: number;
 }
 
@@ -44,19 +44,19 @@ export interface DispatchOptions {
   readonly routes: AlertRoutes;
   readonly holds: Holds;
   readonly builder: () => ChangesBuilder;
-  /** The next number of an owed item. */
+  /** Returns the next number of a pending item. */
   readonly nextId: () => number;
-  /** True if an alert that fires can be judged now. */
+  /** Returns true if a firing alert can be judged now. */
   readonly isFresh: (alertId: number, nowMs: number) => boolean;
-  /** The time until which what is due about an alert that fires waits, ms; null: it does not wait. */
+  /** Returns the time until which due notifications of a firing alert wait, ms; null: they do not wait. */
   readonly waitsUntilMs: (alertId: number, nowMs: number) => number | null;
-  /** An alert that fires, by its number. */
+  /** Returns a firing alert by its number. */
   readonly alert: (alertId: number) => Alert | undefined;
-  /** Tells of an alert as it stands; false where it fires no longer. */
-  readonly tellNow: (alertId: number, receivers: readonly string[], builder: ChangesBuilder) => boolean;
+  /** Notifies of an alert in its current state; returns false if it no longer fires. */
+  readonly notifyNow: (alertId: number, receivers: readonly string[], builder: ChangesBuilder) => boolean;
 }
 
-/** The reason for a notification that nothing holds any more, and that waits. */
+/** The reason shown for a notification whose hold has ended and that still waits. */
 const waits = "its condition is gone, or was not judged since the start";
 export class Dispatch {
   readonly routes: AlertRoutes;
@@ -65,7 +65,7 @@ export class Dispatch {
   readonly #held = new HeldNotifications();
   readonly #incidents: Incidents;
 
-  /** @param before that of the watch which is replaced at a reload: its groups go on */
+  /** @param before the dispatch of the watch that is replaced at a reload: its groups continue */
   constructor(options: DispatchOptions, before?: Dispatch) {
     this.#options = options;
     this.routes = options.routes;
@@ -85,23 +85,23 @@ export class Dispatch {
   }
 
   /**
-   * Owes word of a change.
-   * @param groupKey of what leaves together by another reason (a throttle); null: by its incident or its route
-   * @returns those who are owed word now, and those who are called by it; the others of `to` are when what holds it ends, or never,
-   * where their incident was reported just before
+   * Creates the pending deliveries of a change.
+   * @param groupKey of items grouped for another reason (a throttle); null: grouped by incident or route
+   * @returns the receivers that are notified now, and those for which it is not quiet; the others of `to` are notified
+   * when the hold ends, or not at all if their incident was just reported
    */
-  owe(
+  enqueue(
     builder: ChangesBuilder,
     change: AlertChange,
     to: Iterable<string>,
     groupKey: string | null,
-    options: OweOptions,
-  ): Owed {
+    options: ChangeContext,
+  ): DispatchResult {
     const { alert } = change;
     if (alert.shadow) return { receivers: [], called: [] };
     const labels = labelsOf(alert);
     const ways = waysFor(this.routes.routing, labels);
-    const owed: string[] = [];
+    const notified: string[] = [];
     const held: string[] = [];
     let why = "";
     const called: string[] = [];
@@ -132,18 +132,18 @@ export class Dispatch {
             })
           : null;
       if (placed?.leaves === null) continue;
-      owed.push(receiver);
+      notified.push(receiver);
       if (placed === null || placed.leaves === "alone" || !placed.leaves.quiet) called.push(receiver);
       this.#push(builder, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
     }
     if (change.kind === "ended") this.#incidents.over(alert);
     if (held.length > 0) this.#held.hold(builder, change, labels, held, why);
     else if (alert.state === "ended" && !alert.event) this.#held.drop(alert.id, builder);
-    else if (owed.length > 0) this.#held.relieve(alert.id, owed, builder);
-    return { receivers: owed, called };
+    else if (notified.length > 0) this.#held.relieve(alert.id, notified, builder);
+    return { receivers: notified, called };
   }
 
-  /** The reasons that would hold a notification of an alert like this now, each reason once; asking changes nothing. */
+  /** Returns the reasons that would hold a notification of such an alert now, each once; changes nothing. */
   whyHeld(
     alert: Labelled & { readonly id: number; readonly severity: Severity },
     nowMs: number,
@@ -153,12 +153,15 @@ export class Dispatch {
     return [...new Set(reasons.flatMap((why) => why ?? []))];
   }
 
-  /** The times at which the incidents of a critical alert were last reported to each of these, ms; null: it is told by itself. */
+  /**
+   * Returns the times at which the incidents of a critical alert were last reported to each receiver, ms; null: it gets
+   * the alert separately.
+   */
   notifiedMs(alertId: number, receivers: readonly string[], nowMs: number): readonly (number | null)[] {
     return this.#incidents.notifiedMs(alertId, receivers, nowMs);
   }
 
-  /** Adds what history is to keep of incidents to changes that are complete. */
+  /** Adds the stored incidents to complete changes. */
   keepIncidents(builder: ChangesBuilder): void {
     builder.changes.keep.push(...this.#incidents.unkept());
   }
@@ -168,10 +171,10 @@ export class Dispatch {
     return this.#held.has(alertId);
   }
 
-  /** Releases what is held no longer. */
+  /** Releases notifications whose hold has ended. */
   reconsider(): void {
     const builder = this.#options.builder();
-    const { holds, isFresh, waitsUntilMs, tellNow, routes } = this.#options;
+    const { holds, isFresh, waitsUntilMs, notifyNow, routes } = this.#options;
     for (const held of this.held) {
       const { alertId, labels, severity, event, receivers, over } = held;
       const ways = waysFor(routes.routing, labels);
@@ -189,7 +192,7 @@ export class Dispatch {
       if (left.length === 0) this.#held.drop(alertId, builder);
       else this.#held.keep({ ...held, receivers: left }, builder);
       if (!event && !over) {
-        tellNow(alertId, free, builder);
+        notifyNow(alertId, free, builder);
         continue;
       }
       for (const receiver of free) {
@@ -211,7 +214,7 @@ export class Dispatch {
     }
   }
 
-  /** The place of an end that was held. */
+  /** Returns the place of a held end. */
   #placeEnd(
     { alertId, severity, labels, ending }: Held,
     receiver: string,
@@ -231,7 +234,7 @@ export class Dispatch {
     });
   }
 
-  /** Returns true if word of an alert that fires would be held now. */
+  /** Returns true if a notification of a firing alert would be held now. */
   #isHeld(alertId: number, way: Way, nowMs: number): boolean {
     const alert = this.#options.alert(alertId);
     return alert !== undefined && this.#options.holds.why(this.#holdable(alert, nowMs), way, nowMs) !== null;

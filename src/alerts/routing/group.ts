@@ -1,4 +1,4 @@
-/** Groups of owed items, and the times at which they leave. Pure. */
+/** Groups of pending items and their release times. Pure. */
 
 import { z } from "zod";
 import type { AlertChange } from "../../domain/alert.ts";
@@ -6,9 +6,9 @@ import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 import type { Way } from "./route.ts";
 
-/** Kept in history under its name, where its interval is longer than a restart takes. */
+/** Stored in history under its name, if its interval is longer than a restart takes. */
 interface Group {
-  /** The time at which the waiting items leave; where nothing waits, the time at which something last left. */
+  /** The time at which the waiting items leave; if nothing waits, the time at which the last items left. */
   readonly releaseMs: number;
   readonly intervalMs: number;
 }
@@ -18,19 +18,19 @@ export const keptGroup: KeptKind<Group> = new KeptKind(
   "group/{}",
   z.object({ releaseMs: keptNumber, intervalMs: keptNumber }),
 );
-/** An interval that is no longer is over before a start is: not worth a row each time, ms. */
+/** Intervals up to this are over before a start completes and are not stored, ms. */
 const briefMs = 10_000;
-/** Groups of which nothing was told for so long, and for longer than their interval, begin anew, ms. */
+/** Groups unused for this time, and for longer than their interval, start again, ms. */
 const forgottenMs = 600_000;
 
-/** Returns true for what begins, gets worse or ends at the highest level: it leaves at once. */
+/** Returns true for a change that starts, worsens or ends an alert at the highest level: it leaves at once. */
 export function isUrgent({ kind, alert }: Pick<AlertChange, "kind" | "alert">): boolean {
   return alert.severity === "critical" && kind !== "fell" && kind !== "reminder" && kind !== "acknowledged";
 }
 
 /**
- * @param knownMs when the group leaves, or last left, ms; undefined: nothing of it was owed before
- * @returns when an item that is owed at `nowMs` leaves with its group, ms
+ * @param knownMs the time at which the group leaves, or last left, ms; undefined: it has had no items
+ * @returns the time at which an item created at `nowMs` leaves with its group, ms
  */
 export function groupReleaseMs(
   knownMs: number | undefined,
@@ -39,7 +39,7 @@ export function groupReleaseMs(
   nowMs: number,
 ): number {
   if (urgent) return nowMs;
-  // A fast clock before a restart, or an interval that was longer then, holds nothing back for longer than this one.
+  // A fast clock before a restart, or a formerly longer interval, delays nothing for longer than this interval.
   const lastMs = Math.min(
     knownMs ?? Number.NEGATIVE_INFINITY,
     nowMs + Math.max(groupWaitMs, groupIntervalMs),
@@ -51,7 +51,7 @@ export class Groups {
   readonly #groups: Map<string, Group>;
   #sweptMs: number;
 
-  /** @param before those of the watch that is replaced at a reload: they go on */
+  /** @param before the groups of the watch that is replaced at a reload */
   constructor(before: Groups | undefined) {
     this.#groups = before ? before.#groups : new Map();
     this.#sweptMs = before ? before.#sweptMs : 0;
@@ -61,7 +61,7 @@ export class Groups {
     for (const [name, group] of keptGroup.all(keep)) this.#groups.set(name, group);
   }
 
-  /** The time at which the group of this name leaves next. */
+  /** Returns the time at which the group of this name leaves next. */
   release(name: string, way: Way, urgent: boolean, builder: ChangesBuilder): number {
     const { atMs: nowMs } = builder;
     const knownMs = this.#groups.get(name)?.releaseMs;
@@ -80,7 +80,7 @@ export class Groups {
     builder.changes.keep.push(keptGroup.row(name, kept ? group : null));
   }
 
-  /** Forgets old groups, now and then. @returns true if it did */
+  /** Removes old groups from time to time. @returns true if it did */
   sweep(builder: ChangesBuilder): boolean {
     const { atMs: nowMs } = builder;
     if (nowMs - this.#sweptMs < forgottenMs) return false;

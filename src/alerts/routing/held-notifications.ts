@@ -1,4 +1,4 @@
-/** Notifications that something holds: the newest of each alert, kept in history until it leaves or is replaced. */
+/** Held notifications: the newest of each alert, stored in history until it leaves or is replaced. */
 
 import { z } from "zod";
 import { type AlertChange, type Ending, endings, type Severity, severities } from "../../domain/alert.ts";
@@ -7,18 +7,18 @@ import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 import type { Labels } from "./match.ts";
 import { allReceivers, type Routing, waysFor } from "./route.ts";
 
-/** The held notification of one alert: the newest state, and for whom. Kept in history under its alert. */
+/** The held notification of one alert: its newest state and its receivers. Stored in history under its alert. */
 export interface Held {
   readonly alertId: number;
   readonly changeId: number;
   readonly event: boolean;
   readonly over: boolean;
-  /** Left out: it is not over, or held by an earlier version. */
+  /** Left out: the alert is not over, or an earlier version stored it. */
   readonly ending?: Ending;
   readonly severity: Severity;
   readonly labels: Labels;
   readonly receivers: readonly string[];
-  /** For people: what holds it. */
+  /** The reason of the hold, for people. */
   readonly why: string;
 }
 
@@ -41,7 +41,7 @@ export const keptHeld: KeptKind<Held, number> = new KeptKind(
 export class HeldNotifications {
   readonly #held = new Map<number, Held>();
 
-  /** All in the order in which their alerts fired. */
+  /** All in the firing order of their alerts. */
   get all(): readonly Held[] {
     return [...this.#held.values()].sort((a, b) => a.alertId - b.alertId);
   }
@@ -64,7 +64,7 @@ export class HeldNotifications {
   ): void {
     const { alert } = change;
     const before = this.#held.get(alert.id)?.receivers ?? [];
-    // Each event is a change of its own; of an alert only the newest counts.
+    // Each event is a separate change; of an alert only the newest counts.
     this.keep(
       {
         alertId: alert.id,
@@ -82,7 +82,7 @@ export class HeldNotifications {
     );
   }
 
-  /** Whoever is owed something newer needs not hear what was held. */
+  /** Removes receivers that have something newer pending. */
   relieve(alertId: number, receivers: readonly string[], builder: ChangesBuilder): void {
     const held = this.#held.get(alertId);
     if (!held || held.event) return;
@@ -102,7 +102,10 @@ export class HeldNotifications {
   }
 }
 
-/** Replaces held receivers that are gone by those of now. An end goes only to those who were notified of the alert. */
+/**
+ * Replaces held receivers that no longer exist by the current ones. An end goes only to receivers that were notified of
+ * the alert.
+ */
 function stillThere({ receivers, labels, over }: Held, routing: Routing): readonly string[] {
   const known = allReceivers(routing);
   if (over || receivers.every((one) => known.has(one))) return receivers;

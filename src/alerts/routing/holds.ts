@@ -1,6 +1,6 @@
 /**
- * Decides why the notification of an alert is held now: a silence, a mute time of its route, an alert that it follows from.
- * And when that may change. Inhibition holds no event, no ending, and no alert whose inputs are fresh.
+ * Decides why the notification of an alert is held now: a silence, a mute time of its route, or an alert that it
+ * follows from; and when that may change. Inhibition does not hold events, ends, and alerts whose inputs are fresh.
  */
 
 import { z } from "zod";
@@ -16,14 +16,14 @@ import { intervalsFor, isMute, type MuteTimes, muteEndMs } from "./mute.ts";
 import type { Routing, Way } from "./route.ts";
 import { silences } from "./silence.ts";
 
-/** The alert or event whose holds are asked for. */
+/** The alert or event to check for holds. */
 export interface Holdable {
   readonly labels: Labels;
   readonly severity: Severity;
   readonly event: boolean;
   /** Its number, so that it does not hold itself. */
   readonly alertId: number;
-  /** It can be judged now, or is known to be over. */
+  /** Returns true if it can be judged now, or is known to be over. */
   readonly fresh: () => boolean;
 }
 
@@ -33,9 +33,9 @@ export interface HoldsOptions {
   readonly timezone: string;
   readonly deadlines: Deadlines;
   readonly builder: () => ChangesBuilder;
-  /** Labels of the alerts that fire and are told of, by number. */
+  /** Labels of the firing alerts that are notified, by number. */
   readonly firing: () => Iterable<readonly [number, Labels]>;
-  /** Something may be held no longer. */
+  /** Called when a hold may have ended. */
   readonly changed: () => void;
 }
 
@@ -60,9 +60,12 @@ export const keptSilence: KeptKind<Silence, number> = new KeptKind(
     createdMs: keptNumber,
   }),
 );
-/** After a start what is held is looked at when there were first answers: a silence or a night may have ended meanwhile. */
+/**
+ * Time after a start at which holds are checked, ms: there are first answers, and a silence or a night may have ended
+ * meanwhile.
+ */
 const firstAnswersMs = 5_000;
-/** Silences that are over are kept for the list, ms. */
+/** Time for which ended silences stay in the list, ms. */
 const keptMs = 7 * 86_400_000;
 
 export class Holds {
@@ -85,7 +88,7 @@ export class Holds {
     };
   }
 
-  /** Newest first, those that are over for not too long among them. */
+  /** Newest first, with recently ended ones. */
   get silences(): readonly Silence[] {
     return [...this.#silences.values()].sort((a, b) => b.id - a.id);
   }
@@ -97,7 +100,7 @@ export class Holds {
     this.wakeAt(nowMs + firstAnswersMs, nowMs);
   }
 
-  /** Adds a silence, or puts another in its place (an earlier end). */
+  /** Adds a silence, or replaces one (an earlier end). */
   put(silence: Silence, builder: ChangesBuilder): void {
     this.#silences.set(silence.id, silence);
     keptSilence.put(silence.id, silence, builder);
@@ -105,7 +108,7 @@ export class Holds {
     this.#schedule(builder.atMs);
   }
 
-  /** @returns why, for people; null where nothing holds it */
+  /** @returns the reason for people; null if nothing holds it */
   why(of: Holdable, way: Way, nowMs: number): string | null {
     for (const silence of this.#silences.values())
       if (silences(silence, of.labels, of.severity, nowMs))
@@ -126,15 +129,15 @@ export class Holds {
     return null;
   }
 
-  /** An alert ended: what it held back is looked at when all that happens now has. */
+  /** An alert ended: the notifications that it inhibited are checked at the end of the tick. */
   sourceEnded(nowMs: number): void {
     if (this.#options.inhibit.length > 0 && nowMs < this.#timer.dueMs)
       this.#options.deadlines.set(this.#timer, nowMs);
   }
 
   /**
-   * The end of a mute time that holds a level now, ms; null: it does not hold it. Looked up once: thousands of alerts may be held
-   * through a weekend, and the calendar is slow to ask.
+   * Returns the end of a mute time that holds a level now, ms; null: none does. Cached: a weekend may hold thousands of
+   * alerts, and the calendar lookup is slow.
    */
   #muteEndMs(
     name: string,
@@ -148,13 +151,13 @@ export class Holds {
     if (known !== undefined && nowMs < known) return known;
     const times = intervalsFor(intervals ?? [], level);
     if (!isMute(times, nowMs, timezone)) return null;
-    // One that never ends is asked again.
+    // A mute time without end is checked again.
     const endMs = muteEndMs(times, nowMs, timezone) ?? nowMs + 3_600_000;
     this.#mutedUntil.set(key, endMs);
     return endMs;
   }
 
-  /** Looks at what is held again at a time, ms, or before. */
+  /** Schedules a check of the held notifications at this time, ms, or earlier. */
   wakeAt(atMs: number, nowMs: number): void {
     const dueMs = Math.max(atMs, nowMs + 1);
     if (dueMs < this.#timer.dueMs) this.#options.deadlines.set(this.#timer, dueMs);

@@ -6,13 +6,16 @@ export const inhibitSettings = z.array(
   z.strictObject({
     source: matchSettings,
     target: matchSettings,
-    /** Labels that both have to have alike. */
+    /** Labels that must be equal in both. */
     equal: z.array(z.string()).default([]),
   }),
 );
 export type Inhibitions = z.infer<typeof inhibitSettings>;
 
-/** True if an alert that fires with the labels `source` holds one with the labels `target`. Never itself. */
+/**
+ * Returns true if a firing alert with the labels `source` holds one with the labels `target`. An alert does not hold
+ * itself.
+ */
 export function inhibits({ source, target, equal }: Inhibitions[number], from: Labels, of: Labels): boolean {
   return (
     matches(target, of) &&

@@ -1,6 +1,6 @@
 /**
- * Matchers over the labels of an alert: what routes, silences and inhibitions select by. A label is a value, one of a list, or
- * a pattern; all that are given have to match. A label that an alert has not is the empty text. Pure.
+ * Matchers over the labels of an alert, used by routes, silences and inhibitions. A label matches a value, one of a
+ * list, or a pattern; all given matchers have to match. A missing label is the empty text. Pure.
  */
 import { z } from "zod";
 import type { Matcher } from "../../domain/silence.ts";
@@ -8,7 +8,7 @@ import type { Matcher } from "../../domain/silence.ts";
 const texts = z.union([z.coerce.string(), z.array(z.coerce.string()).min(1)]);
 const plain = z.union([z.string(), z.number().transform(String)]);
 
-/** Longest pattern, and longest text that one is held against: both come from people and are short. */
+/** Maximum length of a pattern and of the text it is matched with: both are written by people and short. */
 const maxPattern = 200;
 const maxValue = 300;
 /** Maximum number of ways through a pattern: optional parts and groups of alternatives multiply. */
@@ -56,7 +56,7 @@ export function matches(wanted: Matchers, labels: Labels): boolean {
   return true;
 }
 
-/** Names come from people: one that every object has by itself (`constructor`) is no label. */
+/** Names are written by people: a name that every object has as a property (`constructor`) is no label. */
 export function labelOf(labels: Labels, name: string): string {
   return Object.hasOwn(labels, name) ? (labels[name] ?? "") : "";
 }
@@ -72,8 +72,9 @@ function whole(text: string, value: string): boolean {
 }
 
 /**
- * A repetition of what repeats itself can take for ever to say no: `(a+)+b`. Refused, as is what is no pattern at all.
- * @returns what is wrong, or null
+ * Checks a pattern. Nested repetitions can take exponential time to fail: `(a+)+b`. They are refused, as are invalid
+ * patterns.
+ * @returns the error, or null
  */
 function wrongPattern(text: string): string | null {
   try {
@@ -93,9 +94,9 @@ function wrongPattern(text: string): string | null {
 }
 
 /**
- * The number of ways through a pattern there are, its repetitions apart: each part that may be missing doubles them, each
- * group of alternatives multiplies them, and all are tried before the answer is no. Of alternatives of the whole it is the
- * worst one's.
+ * Returns the number of paths through a pattern, repetitions apart: each optional part doubles it, each group of
+ * alternatives multiplies it, and all are tried before a match fails. For alternatives of the whole pattern it is the
+ * largest of them.
  */
 function waysToFit(text: string): number {
   let worst = 1;
@@ -123,7 +124,7 @@ function waysToFit(text: string): number {
   return Math.max(worst, ways);
 }
 
-/** As people write it: `severity=critical, wallet=~mm-.*`. */
+/** Returns matchers as people write them: `severity=critical, wallet=~mm-.*`. */
 export function matchersText(wanted: Matchers): string {
   const parts = Object.entries(wanted).map(([name, one]) => {
     if ("in" in one) return `${name}=${one.in.join("|")}`;
@@ -145,8 +146,8 @@ export function isWrong(found: Matchers | Wrong): found is Wrong {
 }
 
 /**
- * Reads what people type: `wallet=main`, `severity=warning,info`, `rule!=Blind`, `wallet=~mm-.*`, `symbol!~X.*`.
- * @returns the matchers, or what is wrong with the first text that is none
+ * Parses matchers: `wallet=main`, `severity=warning,info`, `rule!=Blind`, `wallet=~mm-.*`, `symbol!~X.*`.
+ * @returns the matchers, or the error in the first text that is none
  */
 export function parseMatchers(texts: readonly string[]): Matchers | Wrong {
   const raw: Record<string, unknown> = {};

@@ -1,4 +1,4 @@
-/** Times of the calendar at which a route is mute: nights, weekends. Pure: the time is handed in. */
+/** Calendar times at which a route is muted: nights, weekends. Pure: time is a parameter. */
 import { z } from "zod";
 import { type Severity, severities } from "../../domain/alert.ts";
 import { covers as coversLevel } from "../reminders/quiet.ts";
@@ -23,14 +23,14 @@ const range = z.string().transform((text, context): readonly Day[] => {
     });
     return z.NEVER;
   }
-  // fri-mon goes over the weekend.
+  // fri-mon spans the weekend.
   const count = ((to - from + 7) % 7) + 1;
   return Array.from({ length: count }, (_, i) => days[(from + i) % 7]!);
 });
 
 /**
  * `{ days: [mon-fri], from: "22:00", to: "07:00" }`. An interval over midnight belongs to the day on which it begins.
- * Without days every day, without times the whole day. Critical alerts are held where `upTo: critical` says so.
+ * Without days: every day; without times: the whole day. `upTo: critical` holds critical alerts too.
  */
 const interval = z
   .strictObject({
@@ -68,10 +68,10 @@ export type MuteInterval = MuteTimes[string][number];
 
 const minuteMs = 60_000;
 const dayMinutes = 1_440;
-/** Nothing is looked for further ahead: eight days hold every weekly pattern. */
+/** Search limit: eight days cover every weekly pattern. */
 const farthestMinutes = 8 * dayMinutes;
 
-/** Those of the intervals that hold a level. */
+/** Returns the intervals that hold a level. */
 export function intervalsFor(intervals: readonly MuteInterval[], level: Severity): readonly MuteInterval[] {
   return intervals.filter(({ upTo }) => coversLevel(upTo, level));
 }
@@ -82,12 +82,12 @@ export function isMute(intervals: readonly MuteInterval[], atMs: number, timezon
 }
 
 /**
- * The end of these mute times, ms, to the minute: found by looking, since days have 23, 24 and 25 hours.
- * @returns `atMs` where they are not mute now; null where they never stop within eight days
+ * Returns the end of these mute times, ms, to the minute; found by search, since days have 23, 24 or 25 hours.
+ * @returns `atMs` if they are not mute now; null if they do not end within eight days
  */
 export function muteEndMs(intervals: readonly MuteInterval[], atMs: number, timezone: string): number | null {
   if (!isMute(intervals, atMs, timezone)) return atMs;
-  // First by quarters of an hour, then to the minute: a gap of less than a quarter between two of these times is none.
+  // First by quarters of an hour, then to the minute: a gap shorter than that between two intervals does not count.
   const firstMinute = Math.floor(atMs / minuteMs) + 1;
   for (let minute = firstMinute; minute < firstMinute + farthestMinutes; minute += 15) {
     if (isMute(intervals, minute * minuteMs, timezone)) continue;

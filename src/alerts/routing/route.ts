@@ -1,7 +1,6 @@
 /**
- * Decides which receivers an alert is sent to: a tree of routes. At each level the first route that matches takes the alert,
- * unless it says `continue: true`; the deepest one that matches counts. What a route does not say it has from the one above
- * it. Pure.
+ * Decides the receivers of an alert by a tree of routes. At each level the first matching route takes the alert, unless
+ * it has `continue: true`; the deepest match counts. A route inherits missing settings from its parent. Pure.
  */
 import { z } from "zod";
 import { parseDurationMs } from "../../domain/duration.ts";
@@ -19,10 +18,10 @@ export const duration = z
 const longer = duration.refine((ms) => ms > 0, "must be longer than nothing");
 
 const receivers = z.array(z.string()).min(1);
-/** `repeat`: they are told so many times more, `after` each time, while nobody acknowledges. */
+/** `repeat`: number of further notifications, `after` each time, while nobody acknowledges. */
 const escalation = z.strictObject({ after: longer, receivers, repeat: z.int().min(0).max(100).default(0) });
 
-/** Labels by which incidents are told apart; `never`: each alert is told by itself. */
+/** Labels that distinguish incidents; `never`: each alert is sent separately. */
 const incidentBy = z.union([z.literal("never"), z.array(z.string())], {
   error: "expected labels such as [desk], [] for one incident at a time, or never",
 });
@@ -77,10 +76,7 @@ export const routingSettings = z.strictObject({
 
 export type Routing = z.infer<typeof routingSettings>;
 
-/**
- * The labels that a route can match: the alert's labels with `severity`, `rule`, `wallet`, `symbol` and `subject` among
- * them.
- */
+/** The labels that a route can match: the alert's labels with `severity`, `rule`, `wallet`, `symbol` and `subject`. */
 export type RoutedLabels = Labels;
 
 export interface Escalation {
@@ -88,7 +84,7 @@ export interface Escalation {
   readonly receivers: readonly string[];
 }
 
-/** One way that an alert takes. */
+/** One path of an alert to receivers. */
 export interface Way {
   /** The route's place in the tree, empty for the root. */
   readonly path: readonly number[];
@@ -96,7 +92,7 @@ export interface Way {
   readonly groupBy: readonly string[];
   readonly groupWaitMs: number;
   readonly groupIntervalMs: number;
-  /** Labels by which incidents are told apart: alerts of the same values belong together. */
+  /** Labels that distinguish incidents: alerts with the same values belong together. */
   readonly incidentBy: "never" | readonly string[];
   /** Names of mute times. */
   readonly mute: readonly string[];
@@ -119,7 +115,7 @@ export function waysFor(routing: Routing, labels: RoutedLabels): readonly Way[] 
   return below(routing.routes, root, labels) ?? [root];
 }
 
-/** @returns null where none of the routes matches */
+/** @returns null if no route matches */
 function below(routes: readonly RouteSettings[], above: Way, labels: RoutedLabels): Way[] | null {
   const found: Way[] = [];
   for (const [index, route] of routes.entries()) {
@@ -148,7 +144,7 @@ function escalationsOf(settings: RouteSettings["escalate"]): readonly Escalation
     .sort((a, b) => a.afterMs - b.afterMs);
 }
 
-/** Every receiver that the tree names, with those of escalations. */
+/** Returns every receiver in the tree, with those of escalations. */
 export function allReceivers(routing: Routing): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (node: Pick<RouteSettings, "receivers" | "escalate" | "routes">) => {
@@ -160,7 +156,7 @@ export function allReceivers(routing: Routing): ReadonlySet<string> {
   return found;
 }
 
-/** The key of an alert's group on a way; the same for alerts that belong into one message. */
+/** Returns the key of an alert's group on a way; equal for alerts that belong in one message. */
 export function groupKeyOf(way: Way, labels: RoutedLabels): string {
   const values = way.groupBy.map((name) => `${name}=${labelOf(labels, name)}`);
   return `${way.path.join(".")}{${values.join(",")}}`;

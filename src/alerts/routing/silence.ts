@@ -1,4 +1,4 @@
-/** Silences: what a person does not want to hear of for a while. They hold messages; they drop none. Pure. */
+/** Silences: matching notifications are held for a time, not dropped. Pure. */
 import type { Severity } from "../../domain/alert.ts";
 import type { Silence } from "../../domain/silence.ts";
 import { covers } from "../reminders/quiet.ts";

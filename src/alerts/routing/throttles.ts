@@ -1,6 +1,6 @@
 /**
- * At most one message a subject in the throttle's time; what was held back leaves as one message when it ends. Kept in
- * history, so that nothing that was held is forgotten by a restart: a row a match, which costs the same however many are held.
+ * Sends at most one message a subject in the throttle's time; held events leave as one message at its end. Stored in
+ * history for restarts: one row a match, so the cost does not grow with the number held.
  */
 import { z } from "zod";
 import type { AlertChange } from "../../domain/alert.ts";
@@ -28,7 +28,7 @@ export const keptThrottle: KeptKind<KeptThrottle> = new KeptKind(
   "throttle/{}",
   z.object({ throttleMs: keptNumber, untilMs: keptNumber }),
 );
-/** The held events, by the number of its change, with the key of the throttle that holds it. */
+/** The held events by the number of their change, with the key of the throttle that holds each. */
 export const keptThrottled: KeptKind<string, number> = new KeptKind("throttled/{}", z.string());
 
 export class Throttles {
@@ -36,7 +36,7 @@ export class Throttles {
   readonly #alerts: AlertBook;
   readonly #deadlines: Deadlines;
   readonly #builder: () => ChangesBuilder;
-  /** Those before a reload, until they are taken over. */
+  /** The throttles from before a reload, until they are taken over. */
   #former: ReadonlyMap<string, Throttle>;
 
   constructor(options: {
@@ -51,13 +51,13 @@ export class Throttles {
     this.#builder = options.builder;
   }
 
-  /** True if a match now is held back. */
+  /** Returns true if a match now is held back. */
   holds(rule: EventRule, subject: string, nowMs: number): boolean {
     const throttle = this.#throttles.get(keyOf(rule, subject));
     return throttle !== undefined && nowMs < throttle.untilMs;
   }
 
-  /** Records a match: `held` is its change when it was held back, null when it left. */
+  /** Records a match: `held` is its change if it was held back, null if it left. */
   note(rule: EventRule, subject: string, held: AlertChange | null, builder: ChangesBuilder): void {
     const key = keyOf(rule, subject);
     const throttle = this.#throttles.get(key) ?? this.#make(key, rule.throttleMs ?? 0);
@@ -80,14 +80,14 @@ export class Throttles {
       const change = changes.get(id);
       const key = keptThrottled.get(keep, id);
       if (!change || key === null) continue;
-      // Its throttle could not be read: what it holds leaves at once.
+      // Its throttle could not be read: its held events leave at once.
       const throttle = this.#throttles.get(key) ?? this.#make(key, 0);
       throttle.held.push(change);
       if (throttle.dueMs === Number.POSITIVE_INFINITY) this.#deadlines.set(throttle, 0);
     }
   }
 
-  /** The changes that throttles hold, in the order in which they came. */
+  /** Returns the numbers of the held changes, in order of arrival. */
   static heldIds(keep: KeptValues): readonly number[] {
     return keptThrottled
       .keys(keep)
@@ -119,14 +119,14 @@ export class Throttles {
     }
     const groupKey = `${throttleGroup}${throttle.key}/${nowMs}`;
     for (const change of throttle.held) {
-      this.#alerts.owe(builder, change, this.#alerts.receivers(change.alert), groupKey);
+      this.#alerts.enqueue(builder, change, this.#alerts.receivers(change.alert), groupKey);
       keptThrottled.drop(change.id, builder);
     }
     throttle.held = [];
     this.#rest(throttle, nowMs, builder);
   }
 
-  /** Something left: nothing more does until the throttle's time is over. */
+  /** Starts the throttle's time after a message left. */
   #rest(throttle: Throttle, nowMs: number, builder: ChangesBuilder): void {
     throttle.untilMs = nowMs + throttle.throttleMs;
     this.#deadlines.set(throttle, throttle.untilMs);

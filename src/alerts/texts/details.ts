@@ -1,4 +1,4 @@
-/** The lines of context that stand in a message below its summary: what a person checks first. Names and values. */
+/** The lines of context below the summary of a message, for a first check. Names and values. */
 
 import { formatDurationMs } from "../../domain/duration.ts";
 import type { Event } from "../../domain/event.ts";
@@ -19,10 +19,10 @@ import { dailyMoveOf } from "../../state/markets/daily-move.ts";
 
 type Line = readonly [string, string];
 
-/** The exchange's scale of what it may do to an account, which is no word on how near that is. */
+/** The exchange's scale of permitted actions on an account; it does not measure the distance to them. */
 export const tierLine = "Exchange's risk tier";
 
-/** The things that the exchange may do to an account of a tier. */
+/** The actions that the exchange may take on an account of a tier. */
 const tierMeanings: Readonly<Record<string, string>> = {
   atRisk: "it may refuse what increases risk, and withdrawals",
   cancellable: "it may cancel orders",
@@ -31,7 +31,7 @@ const tierMeanings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Leaves out what is too old, as in a text, but for what accounts hold where the judgement rests on it (`env.oldAccounts`).
+ * Omits outdated values, as texts do, except account holdings that the judgement used (`env.oldAccounts`).
  * @param staleAfterMs of the rule
  */
 export function detailsOf(
@@ -66,7 +66,7 @@ export function detailsOf(
     add("Margin ratio", ratio === null ? null : `${ratio} (liquidation at 100%)`);
     add("Equity", usd(trader, "equity"));
     add("Free collateral", usd(trader, "freeCollateral"));
-    // Beside figures of an alert "safe" reads as a promise; only what the exchange may do now is worth a line.
+    // Beside the figures of an alert "safe" reads as a promise; only permitted actions of the exchange need a line.
     if (trader.values.riskTier !== "safe") add(tierLine, tierText(trader));
   }
   if (scope === "wallet" && isFresh(wallet, "traderState", "markets")) {
@@ -99,7 +99,7 @@ export function detailsOf(
   return lines;
 }
 
-/** The events that break a hedge, as people say them. */
+/** The events that break a hedge, in plain words. */
 const breakers: Readonly<Record<string, string>> = {
   adl: "auto-deleveraging",
   liquidation: "a liquidation",
@@ -107,27 +107,27 @@ const breakers: Readonly<Record<string, string>> = {
   fill: "a fill on one leg",
 };
 
-/** These functions answer from a part of their window too: a person has to know that it is a part. */
+/** These functions also answer from a part of their window, which the text has to state. */
 const fromParts: ReadonlySet<WindowSpec["fn"]> = new Set(["maxOver", "drawdown", "sumOver", "countOver"]);
 
 /**
- * The part that was watched, or reported, of windows that miss some of their time: `4m of the last 1d (PnL)`.
+ * Returns the observed or reported part of windows with missing time: `4m of the last 1d (PnL)`.
  * @param shareOf a window, 0–1
  */
 export function coverOf(
   specs: readonly WindowSpec[],
   shareOf: (spec: WindowSpec, index: number) => number,
 ): readonly Line[] {
-  const told = new Set<string>();
+  const covered = new Set<string>();
   return specs.flatMap((spec, index): Line[] => {
     const { fn, path, windowMs } = spec;
     if (!fromParts.has(fn)) return [];
     const share = shareOf(spec, index);
     if (share >= enoughCover) return [];
     const name = `${pathText(path)} known for only ${partOf(share, windowMs)}`;
-    // A peak and the fall from it look through one window.
-    if (told.has(name)) return [];
-    told.add(name);
+    // A peak and its drawdown use one window.
+    if (covered.has(name)) return [];
+    covered.add(name);
     return [["History", name]];
   });
 }
@@ -139,7 +139,7 @@ function partOf(share: number, windowMs: WindowSpec["windowMs"]): string {
   return `${partMs < unitMs ? `under ${formatDurationMs(unitMs)}` : formatDurationMs(partMs)} of the last ${formatDurationMs(windowMs)}`;
 }
 
-/** The value of a window as people say it: `PnL`, `funding payment`, `mark price of SOL`. */
+/** Returns the value of a window in plain words: `PnL`, `funding payment`, `mark price of SOL`. */
 function pathText(path: WindowSpec["path"]): string {
   const field = (name: string) => plainWords(name).replace(/\bpnl\b/, "PnL");
   if (path.kind === "event")
@@ -148,8 +148,8 @@ function pathText(path: WindowSpec["path"]): string {
 }
 
 /**
- * Figures of an event, each with its unit.
- * @param market of the event, whose tick its price has
+ * Returns the figures of an event, each with its unit.
+ * @param market of the event, for the tick of its price
  */
 export function eventDetailsOf(event: Event, market?: Facts): readonly Line[] {
   const lines: Line[] = [];
@@ -173,7 +173,7 @@ const eventFields: readonly (readonly [string, string, (value: number, tickUsd?:
   ["amountUsd", "Amount", formatUsd],
 ];
 
-/** An order's side, as people say it. */
+/** An order's side, in plain words. */
 const bookSides: Readonly<Record<string, string>> = { bid: "buy", ask: "sell" };
 
 function text(facts: Facts, field: string): string | null {

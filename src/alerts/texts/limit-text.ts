@@ -1,31 +1,31 @@
-/** An alert's value beside the limit that it went beyond, in words. */
+/** An alert's value beside the limit that it exceeded, in words. */
 
 import type { Severity } from "../../domain/alert.ts";
 import { parseDurationMs } from "../../domain/duration.ts";
 import { type ConditionRule, formatNumber, unitOfValue } from "../../rules/index.ts";
 import { comparedSize } from "../reminders/remind.ts";
 
-/** The value alone, and a number alone: neither is a part of what is computed. */
+/** The value alone, and a number alone: neither is part of an expression. */
 const comparison =
   /(?<![-+*/%]\s*|[.\w])value\s*([<>]=?)\s*(?:(-?[\d.]+(?:e[-+]?\d+)?)|duration\("(\w+)"\))(?![\w.]|\s*[-+*/%])/gi;
 
 export interface LimitWords {
   /**
-   * `4.13%, critical below 5%`; of a value that is better by now, and not by enough to end the level: `61.9%, warning until below 60%`.
-   * Empty where the limit is 0.
+   * `4.13%, critical below 5%`; for a value that has improved, but not by enough to end the level: `61.9%, warning
+   * until below 60%`. Empty if the limit is 0.
    */
   readonly text: string;
   /**
-   * @param by a share of the value, or of what is left to the worst value of the rule
-   * @returns `falls below 3.3%`, the value that is worse by it; empty for a value of 0; undefined where its condition gives no
-   * direction, or both
+   * @param by a share of the value, or of the distance to the worst value of the rule
+   * @returns `falls below 3.3%`, the value that is worse by this share; empty for a value of 0; undefined if its
+   * condition gives no direction, or both
    */
   readonly worse: (by: number) => string | undefined;
   /** The value alone. */
   readonly value: string;
   /**
-   * `stays critical until above 6%`, of a value that is better than where its level begins; `at least until` where that alone does not end
-   * the level; undefined: it is not better.
+   * `stays critical until above 6%`, for a value better than where its level begins; `at least until` if that alone
+   * does not end the level; undefined: it is not better.
    */
   readonly until?: string;
 }
@@ -39,7 +39,7 @@ interface Limit {
 }
 
 /**
- * The text is empty where the level's condition is no comparison of its value with a number, or holds for another reason.
+ * The text is empty if the level's condition is no comparison of its value with a number, or holds for another reason.
  * @returns null for a rule or an alert without a value
  */
 export function limitWords(
@@ -63,11 +63,11 @@ export function limitWords(
     };
   const shown = beyond ?? until!;
   const bound = `${shown.word} ${formatNumber(shown.number, unit)}`;
-  // With `&&` something else has to hold as well.
+  // With `&&` another condition has to hold as well.
   const least = level.resolveWhen?.text.includes("&&") ? "at least until" : "until";
   const words = beyond ? `${severity} ${bound}` : `${severity} ${least} ${bound}`;
   return {
-    // A limit of 0 says nothing beside what the title says.
+    // A limit of 0 adds nothing to the title.
     text: shown.number === 0 ? "" : `${formatNumber(value, unit)}, ${words}`,
     worse,
     value: formatNumber(value, unit),
@@ -77,9 +77,9 @@ export function limitWords(
 
 /** Compares values at a level. */
 export interface Compared {
-  /** True if one value is worse than another; null: no direction is known. */
+  /** Returns true if one value is worse than another; null: no direction is known. */
   readonly isFurther: (value: number, than: number) => boolean | null;
-  /** True if it is by this share. */
+  /** Returns true if it is worse by this share. */
   readonly isWorse: (value: number, than: number, by: number) => boolean;
 }
 
@@ -101,7 +101,7 @@ function worseText(
   return isFalling ? `falls below ${formatNumber(named, unit)}` : `rises above ${formatNumber(named, unit)}`;
 }
 
-/** Undefined: neither direction is worse, or both are, be it on the other side of 0. */
+/** Returns undefined if neither direction is worse, or both are, also on the other side of 0. */
 function fallsToWorse(
   condition: string,
   value: number,

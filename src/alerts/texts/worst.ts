@@ -1,34 +1,37 @@
-/** The worst that an alert came to, where it stands better since: its value, its text, and the time of them. */
+/** The worst state of an alert that has improved since: its value, text and time. */
 import { type Alert, severityRank } from "../../domain/alert.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 
-/** An alert that fires, with a comparison of two values at a level; null where no direction is known to be worse. */
+/** A firing alert, with a comparison of two values at a level; null if no direction is known to be worse. */
 export interface Compared {
   alert: Alert;
   readonly isFurther: (severity: Alert["severity"], value: number, than: number) => boolean | null;
 }
 
-/** Between steps in an alert's life a value counts as worse by this share, so that a price that falls changes no row each time. */
+/**
+ * Share by which a value has to be worse between two changes of an alert, so that a falling price does not change a row
+ * each time.
+ */
 const worseBy = 0.05;
 
-/** @param next the alert after a step in its life   @returns it with the worst of before, where it is not the worst itself */
+/** @param next the alert after a change @returns it with the previous worst state, if it is not the worst itself */
 export function withWorst({ alert, isFurther }: Compared, next: Alert): Alert {
   const { severity, value, summary, dataAtMs, worst = { severity, value, summary, atMs: dataAtMs } } = alert;
   const { worst: _, ...rest } = next;
-  // The texts of an end say how it stood before, or that it is over: nothing of it is worse.
+  // The texts of an end state the previous state or the end: they are not worse.
   if (next.state === "ended")
     return next.summary === worst.summary && next.value === worst.value ? rest : { ...rest, worst };
   const byLevel = severityRank[next.severity] - severityRank[worst.severity];
   const isFurtherBeyond =
     next.value === null || worst.value === null ? null : isFurther(worst.severity, next.value, worst.value);
-  // Without a direction the newest text of a condition that holds counts.
+  // Without a direction the newest text of a holding condition counts.
   const isWorst = byLevel > 0 || (byLevel === 0 && (isFurtherBeyond ?? true));
   return isWorst ? rest : { ...rest, worst };
 }
 
 /**
- * Takes what an alert came to between two steps in its life.
- * @param value of a judgement of now   @param isMoved true if it is worse than a value by a share of that
+ * Notes the state of an alert between two changes.
+ * @param value of a current judgement @param isMoved returns true if it is worse than a value by a share of that
  */
 export function noteWorst(
   builder: ChangesBuilder,

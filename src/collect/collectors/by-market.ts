@@ -1,25 +1,25 @@
-/** Sources read market by market: of which ones, and what it means that one of them cannot be read. */
+/** Sources that are read market by market: their markets, and the handling of failures of single markets. */
 import type { MarketRead } from "../../domain/sources.ts";
 import { ExchangeError, failureOf } from "../../exchange/index.ts";
 import type { Run } from "../collector.ts";
 import type { MarketBook } from "../market-book.ts";
 
-/** Symbols in capitals, or every market there is. */
+/** Symbols in capitals, or all markets. */
 export type WantedMarkets = ReadonlySet<string> | "all";
 
 export interface MarketReadParts {
   readonly book: MarketBook;
-  /** The markets that somebody needs this from now. */
+  /** Returns the markets for which this source is needed now. */
   readonly wanted: (source: MarketRead) => WantedMarkets;
 }
 
-/** True if somebody needs a source of some market. */
+/** Returns true if a source is needed for any market. */
 export function isWanted({ wanted }: MarketReadParts, source: MarketRead): boolean {
   const which = wanted(source);
   return which === "all" || which.size > 0;
 }
 
-/** @returns the listed markets among those that are wanted; null: some are, and the list is not known yet */
+/** @returns the listed markets among the needed ones; null: some are needed, and the list is not known yet */
 export function marketsToRead(parts: MarketReadParts, source: MarketRead): readonly string[] | null {
   const { book, wanted } = parts;
   if (!isWanted(parts, source)) return [];
@@ -29,8 +29,8 @@ export function marketsToRead(parts: MarketReadParts, source: MarketRead): reado
 }
 
 /**
- * Reads one market after the other. One that cannot be read costs only itself; an exchange that is unwell ends the round,
- * and so does a round in which nothing could be read.
+ * Reads one market after the other. A failure of one does not affect the others; a failing exchange ends the round, and
+ * so does a round in which nothing could be read.
  */
 export async function eachMarket(
   { nowMs, observe }: Run,

@@ -1,7 +1,6 @@
 /**
- * Trading hours of the markets that somebody needs. A market without a calendar trades around the clock; the exchange says
- * so with a refusal, which is asked for again only the day after. A transition is looked at when it is due, not an hour
- * later.
+ * Trading hours of the needed markets. A market without a calendar trades around the clock; the exchange refuses the
+ * request then, which is repeated only a day later. A transition is read when it is due, not an hour later.
  */
 import type { Clock } from "../../domain/clock.ts";
 import { ExchangeError } from "../../exchange/index.ts";
@@ -11,20 +10,20 @@ import { alwaysOpen, type SessionNow, sessionOf } from "../translate/calendars.t
 import { eachMarket, isWanted, type MarketReadParts, marketsToRead } from "./by-market.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** The exchange gets this long to notice a transition itself, and this long again where it has not. */
+/** Time for the exchange to process a transition, and the delay before another try, ms. */
 const NOTICED_MS = 2_000;
 const NOTICED_LATE_MS = 30_000;
-/** A transition that the exchange has not noticed by then is not waited for. */
+/** Maximum wait for a transition that the exchange has not processed, ms. */
 const LONGEST_LATE_MS = 10 * 60_000;
 
 export interface CalendarParts extends MarketReadParts {
   readonly badRecords: BadRecords;
   readonly clock: Clock;
-  /** Runs this collector soon. */
+  /** Requests a run of this collector soon. */
   readonly ask: () => void;
 }
 
-/** @returns the collector, and what stops its waiting for a transition */
+/** @returns the collector, and a function that stops its wait for a transition */
 export function calendarsCollector(parts: CalendarParts): {
   readonly collector: ExchangeCollector;
   readonly stop: () => void;
@@ -32,12 +31,12 @@ export function calendarsCollector(parts: CalendarParts): {
   const { badRecords, clock, ask } = parts;
   const onUnknown = (field: string, word: string) =>
     badRecords.unknownWord("nextMarketCalendarTransition", field, word);
-  /** Since when markets are known to have none, monotonic ms. */
+  /** The markets known to have no calendar, with the time of that answer, monotonic ms. */
   const without = new Map<string, number>();
   let cancel: () => void = () => {};
   let stopped = false;
 
-  /** @param nextMs transitions that were told of, ms */
+  /** @param nextMs the reported transitions, ms */
   function waitFor(nextMs: readonly number[]): void {
     cancel();
     if (stopped) return;
@@ -46,7 +45,7 @@ export function calendarsCollector(parts: CalendarParts): {
       if (ms > now) return [ms - now + NOTICED_MS];
       return now - ms <= LONGEST_LATE_MS ? [NOTICED_LATE_MS] : [];
     });
-    // What is further away than a day is told of again before it comes.
+    // Transitions later than a day are reported again before they are due.
     const waitMs = Math.min(DAY_MS, ...waits);
     if (waits.length > 0) cancel = clock.after(waitMs, ask);
   }
@@ -56,7 +55,7 @@ export function calendarsCollector(parts: CalendarParts): {
     return sinceMs !== undefined && clock.elapsedMs() - sinceMs < DAY_MS;
   }
 
-  /** True if a refusal says that there is no calendar. A commodity has one: of it, it is a read that failed. */
+  /** Returns true if a refusal means that there is no calendar. A commodity has one: its refusal is a failed read. */
   function hasNone(symbol: string, { status }: ExchangeError): boolean {
     return (status === 404 || status === 400) && (parts.book.of(symbol)?.commodityStatus ?? null) === null;
   }
@@ -72,7 +71,7 @@ export function calendarsCollector(parts: CalendarParts): {
       const transitions: number[] = [];
       const told = (symbol: string, session: SessionNow) =>
         observe({ kind: "calendar", atMs: nowMs(), symbol, ...session });
-      // What is known without asking is no sign that the exchange answers.
+      // Markets without a request do not show that the exchange answers.
       const unknown = symbols.filter((symbol) => !knownWithout(symbol));
       for (const symbol of symbols) if (knownWithout(symbol)) await told(symbol, alwaysOpen);
       await eachMarket(run, "calendars", unknown, async (symbol) => {

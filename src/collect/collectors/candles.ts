@@ -1,6 +1,7 @@
 /**
- * Candles of the markets that somebody needs: the newest minutes with those of other venues for the price there, and, once
- * an hour, a week of hours for how much the mark moves in a day.
+ * Candles of the needed markets: the newest minutes, including other venues, for the external price, and, once an hour,
+ * a
+ * week of hours for the volatility of the mark.
  */
 import type { ExchangeCollector } from "../collector.ts";
 import { dailyVolatilityOf, externalPriceOf } from "../translate/candles.ts";
@@ -8,11 +9,11 @@ import { eachMarket, isWanted, type MarketReadParts, marketsToRead } from "./by-
 
 const HOUR_MS = 3_600_000;
 const WEEK_MS = 7 * 24 * HOUR_MS;
-/** A venue that was not heard of for so long says nothing about now. */
+/** Maximum age of a venue's last candle, ms. */
 const RECENT_MS = 15 * 60_000;
 
 export function candlesCollector(parts: MarketReadParts): ExchangeCollector {
-  /** By market, and of which hour: it changes when another one is over. */
+  /** By market, with the hour of computation: recomputed each hour. */
   const volatility = new Map<string, { readonly hour: number; readonly daily: number | null }>();
   return {
     source: "candles",

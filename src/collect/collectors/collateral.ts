@@ -20,7 +20,7 @@ export function collateralCollector(shared: HistoryParts): WalletCollector {
           );
           const events = collateralEvents(page.data, wallet, run.nowMs(), onUnknown);
           return {
-            // Accounts that are not watched are not told of; the row counts as known.
+            // Rows of unwatched accounts give no event; the row counts as known.
             rows: page.data.map((row, index) => {
               const event = events[index] ?? null;
               return { atMs: row.timestamp, events: event === null ? [] : [event] };

@@ -1,11 +1,11 @@
-/** Reads whether trading is on, admission gated, withdrawals possible. */
+/** Reads if trading is on, admission gated, and withdrawals possible. */
 import type { ExchangeCollector } from "../collector.ts";
 import type { StreamFeed } from "../stream-feed.ts";
 
-/** An answer to a question from before the stream told otherwise is asked for anew, so many times. */
+/** Maximum tries if the stream reported a newer status than the answer. */
 const MOST_TRIES = 3;
 
-/** @param live knows whether the stream told of it meanwhile */
+/** @param live knows if the stream reported a status meanwhile */
 export function exchangeStatusCollector(
   live: Pick<StreamFeed, "elapsedMs" | "toldStatusSince"> | null = null,
 ): ExchangeCollector {

@@ -2,7 +2,7 @@
  * The newest funding rate of every market, from the funding history, whose unit is stated. A small limit would keep the
  * oldest rows of the window, so the window starts late instead.
  *
- * At the first sight of a market its past is read in the last lane, a market at a time: marks by the hour, and rates.
+ * A new market's past is read once in the last lane, a market at a time: marks by the hour, and rates.
  */
 import type { Tick } from "../../domain/observation.ts";
 import { ExchangeError, lanes } from "../../exchange/index.ts";
@@ -12,7 +12,7 @@ import type { MarketBook } from "../market-book.ts";
 import { newestRate, ratePerHour } from "../translate/market.ts";
 import { eachMarket } from "./by-market.ts";
 
-/** Intervals that the window covers: one that is late being indexed must not empty it. */
+/** Intervals that the window covers: a late index must not empty it. */
 const INTERVALS = 4;
 const HOUR_MS = 3_600_000;
 const PAST_MS = 30 * 24 * HOUR_MS;
@@ -54,7 +54,7 @@ export function fundingRatesCollector(
     const ticks: Tick[] = [];
     for (const candle of candles) {
       const atMs = candle.time + HOUR_MS;
-      // Candles of other venues, and the one that is not over, say nothing about the mark then.
+      // Candles of other venues, and the unfinished one, are no marks.
       if (atMs > endTime || candle.isExternal === true) continue;
       ticks.push({ atMs, owner: "markets", series: markSeries, values: [candle.markClose ?? candle.close] });
     }
@@ -72,7 +72,7 @@ export function fundingRatesCollector(
     try {
       await readPast(run, symbol);
     } catch (error) {
-      // What is refused now is not asked for all day.
+      // A refused request is not repeated all day.
       if (!(error instanceof ExchangeError) || error.retryable) throw error;
     }
     withHistory.add(symbol);

@@ -5,8 +5,8 @@ import { fundingOf } from "../translate/history.ts";
 import { type HistoryParts, historyCollector } from "./history.ts";
 
 /**
- * Rows that share a natural key are told apart by their order. Where a page ends between them the next one goes on
- * counting, so what was met of its last hour travels with the place where it ended.
+ * Name of the stored count. Rows with the same natural key are distinguished by their order. If a page ends between
+ * them the next one continues the count, so the count of its last hour is stored with the place where it ended.
  */
 const metBefore = "metBefore";
 

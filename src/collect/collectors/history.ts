@@ -1,4 +1,7 @@
-/** The shared parts of the collectors of paged histories: the parts of a wallet's history, read, caught up with, told. */
+/**
+ * The shared parts of the collectors of paged histories: a wallet's history in parts, read, caught up with and
+ * published.
+ */
 import { encodeForeign } from "../../domain/json.ts";
 import type { Source } from "../../domain/sources.ts";
 import { ExchangeError, IMPOSSIBLE_SLOT, type LedgerSlots } from "../../exchange/index.ts";
@@ -19,11 +22,11 @@ import {
 export interface HistoryParts {
   readonly publisher: EventPublisher;
   readonly badRecords: BadRecords;
-  /** As stored by an earlier start. */
+  /** The cursors stored by an earlier start. */
   readonly cursors: ReadonlyMap<string, string>;
   /** Monotonic, ms. */
   readonly elapsedMs: () => number;
-  /** A row whose slot is far ahead of the ledger counts as one that cannot be read. */
+  /** A row whose slot is far ahead of the ledger counts as unreadable. */
   readonly slots: LedgerSlots;
 }
 
@@ -32,7 +35,7 @@ type Page = HistoryOptions["page"];
 interface Part {
   /** The name within the cursor. */
   readonly name: string;
-  /** The PDA index, where it is the history of one. */
+  /** The PDA index, if the part belongs to one. */
   readonly pdaIndex?: number;
   readonly page: Page;
   readonly openSinceMs?: () => number | null;
@@ -47,9 +50,9 @@ export function historyCollector(
   shared: HistoryParts,
   spec: {
     readonly source: Source;
-    /** In the table of endpoints, for reports. */
+    /** The name in the table of endpoints, for reports. */
     readonly endpoint: string;
-    /** The span of the past that is read at first sight, ms. */
+    /** The span of the past that is read for a new wallet, ms. */
     readonly pastMs: number;
     readonly parts: (run: WalletRun, onUnknown: OnUnknownWord) => readonly Part[];
   },
@@ -81,7 +84,10 @@ export function historyCollector(
     return known;
   }
 
-  /** Reads a page. Rows with impossible slots are left out, reported, and rejected with those that the client cannot read. */
+  /**
+   * Reads a page. Rows with impossible slots are left out, reported, and rejected like those that the client cannot
+   * read.
+   */
   async function readPage(
     page: Page,
     ...[run, older, catchUp, call]: Parameters<Page>
@@ -97,7 +103,7 @@ export function historyCollector(
     const rejected = [...places];
     for (const [index, row] of read.rows.entries()) {
       if (isPossible(row)) continue;
-      // Rows that the client left out count in the places of those behind them.
+      // Rejected rows keep their places, so later rows are numbered with them.
       rejected.push(places.reduce((place, one) => (one <= place ? place + 1 : place), index));
       badRecords.take({
         ...{ endpoint: spec.endpoint, wallet: run.wallet.name, fields: [] },
@@ -120,12 +126,12 @@ export function historyCollector(
       try {
         reading = await history.read(run, elapsedMs());
       } catch (error) {
-        // A part that cannot be read costs only itself.
+        // A failure of one part does not affect the others.
         if (!(error instanceof ExchangeError)) throw error;
         failure ??= error;
         continue;
       }
-      await publisher.tell(run, source, { ...reading.batch, ...whose });
+      await publisher.publish(run, source, { ...reading.batch, ...whose });
       reading.done();
       more ||= reading.more;
       failure ??= reading.failure;
@@ -136,7 +142,7 @@ export function historyCollector(
 
   const catchUp = (run: WalletRun): Promise<RunOutcome> =>
     catchUpOne(of(run), run, ({ of: whose }, batch) =>
-      publisher.tell(run, source, { ...batch, ...whose, past: true }),
+      publisher.publish(run, source, { ...batch, ...whose, past: true }),
     );
 
   return {

@@ -1,4 +1,4 @@
-/** Liquidations, takeovers and auto-deleveraging of a wallet, by the history that lasts. */
+/** Liquidations, takeovers and auto-deleveraging of a wallet, from the permanent history. */
 import { endpoints, nextPage } from "../../contract/index.ts";
 import type { AccountBook } from "../accounts.ts";
 import type { WalletCollector } from "../collector.ts";

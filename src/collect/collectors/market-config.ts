@@ -1,6 +1,7 @@
 /**
- * Configuration of every market in one request: what margin is computed with, which symbol an asset id means, status and
- * session. With it, seldom, the assets that may be collateral beside the quote token.
+ * Configuration of every market in one request: margin parameters, symbols of asset ids, status and session. With it,
+ * at a
+ * longer interval, the collateral assets other than the quote token.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { CollateralAsset, MarketConfig } from "../../domain/account.ts";
@@ -10,9 +11,9 @@ import type { ExchangeCollector } from "../collector.ts";
 import type { MarketBook } from "../market-book.ts";
 import { collateralAssetOf, marketConfigOf } from "../translate/market.ts";
 
-/** Between two readings of the collateral assets that nobody asked for, ms. */
+/** Interval between two unrequested reads of the collateral assets, ms. */
 const ASSETS_EVERY_MS = 10 * 60_000;
-/** Until they are read again after a failure, ms: the list of markets, which succeeds, is not to wait for them. */
+/** Delay after a failed read of the assets, ms: the list of markets, which succeeds, does not wait for them. */
 const ASSETS_RETRY_MS = 30_000;
 
 const isValued = ({ perpAssetId }: CollateralAsset): boolean => perpAssetId !== null;
@@ -28,7 +29,7 @@ export function marketConfigCollector(
   let assetsFailed = false;
   /** Indices of the assets that count as collateral by the newest list. */
   let valuedAssets: ReadonlySet<number> = new Set();
-  /** By symbol; what did not change stays the same object. */
+  /** By symbol; an unchanged configuration stays the same object. */
   let known = new Map<string, MarketConfig>();
   return {
     source: "marketConfig",
@@ -49,7 +50,7 @@ export function marketConfigCollector(
       try {
         const records = await client.collateralAssets({}, call());
         const assets = records.assets.map(collateralAssetOf);
-        // An asset that no longer counts is believed gone once the next list leaves it out, too.
+        // An asset that no longer counts is removed once the next list omits it too.
         const valued = new Set(assets.filter(isValued).map(({ assetIndex }) => assetIndex));
         if ([...valuedAssets].some((index) => !valued.has(index)))
           assetsReadMs = elapsedMs() - ASSETS_EVERY_MS;

@@ -1,6 +1,6 @@
 /**
- * Reads the earnings and payments of each trader account market by market, hour by hour: read back once at first sight, then
- * every hour, in the last lane. For history alone; nothing in it fires.
+ * Reads the earnings and payments of each trader account market by market, hour by hour: the past once for a new
+ * wallet, then every hour, in the last lane. For history only; no rule fires on it.
  */
 import type { MarketPnlSeries } from "../../contract/index.ts";
 import type { Tick } from "../../domain/observation.ts";
@@ -11,13 +11,13 @@ import type { WalletRun } from "../collector.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** A point of an hour stands in the exchange's answer a little after its end. */
+/** Delay after the end of an hour with which its point appears in the exchange's answer, ms. */
 const LATE_MS = 300_000;
 const MOST_POINTS = 1_000;
 
 const cursorOf = (wallet: string) => `marketPnl/${wallet}`;
 
-/** One list a market, so that the store meets the same one again. */
+/** One shared list for each market, so that the store gets the same object again. */
 const layouts = new Map<string, readonly string[]>();
 function seriesOf(symbol: string): readonly string[] {
   const known = layouts.get(symbol);
@@ -31,7 +31,7 @@ function seriesOf(symbol: string): readonly string[] {
 export class MarketPnl {
   readonly #accounts: AccountBook;
   readonly #cursors: ReadonlyMap<string, string>;
-  /** By wallet, up to which hour it was read since the start, ms. */
+  /** By wallet, the hour up to which it was read since the start, ms. */
   readonly #read = new Map<string, number>();
 
   constructor(accounts: AccountBook, cursors: ReadonlyMap<string, string>) {
@@ -39,7 +39,7 @@ export class MarketPnl {
     this.#cursors = cursors;
   }
 
-  /** Reads the hours that are over by now, if there are any that were not read. */
+  /** Reads the completed hours that were not read yet. */
   async run(run: WalletRun): Promise<void> {
     const { name } = run.wallet;
     const nowMs = Math.floor(run.nowMs());
@@ -86,14 +86,14 @@ export class MarketPnl {
         run.call(lanes.catchUp),
       );
     } catch (error) {
-      // An account that is gone by now costs only itself.
+      // A closed account does not affect the others.
       if (error instanceof ExchangeError && error.reason === "refused") return [];
       throw error;
     }
   }
 }
 
-/** The past by the day, the newest month of it by the hour. */
+/** Returns the windows: the past by the day, the newest month of it by the hour. */
 function windowsOf(
   sinceMs: number | null,
   untilMs: number,

@@ -1,4 +1,4 @@
-/** Prices of every market in one request; the floor under what the stream tells. */
+/** Prices of every market in one request; the fallback for the stream. */
 import { ExchangeError } from "../../exchange/index.ts";
 import type { ExchangeCollector } from "../collector.ts";
 import { RepeatedPrices } from "../repeated-prices.ts";
@@ -6,7 +6,7 @@ import type { StreamFeed } from "../stream-feed.ts";
 import { marketPricesOf } from "../translate/market.ts";
 
 /**
- * @param live takes an answer and gives it back with what the stream told meanwhile
+ * @param live merges an answer with the data that the stream sent meanwhile
  * @param elapsedMs monotonic
  */
 export function marketsCollector(

@@ -1,9 +1,10 @@
 /**
  * The inbox of every known trader account of a wallet.
  *
- * The list of unacknowledged items is read at the start and after gaps, for what it tells at once; it ends at 1,000 items,
- * and another holder may have emptied it, so completeness rests on the paged list. It is also how many are counted: from
- * it, or from a page that is the whole inbox.
+ * The list of unacknowledged items is read at the start and after gaps, for its content; it ends at 1,000 items, and
+ * another client may have emptied it, so completeness depends on the paged list. The count of unacknowledged items
+ * comes
+ * from it, or from a page that is the whole inbox.
  */
 import { endpoints, type NotificationItem, nextPage, notificationKey } from "../../contract/index.ts";
 import { type Event, eventName } from "../../domain/event.ts";
@@ -19,25 +20,28 @@ import { notificationEvents } from "../translate/notification.ts";
 const PAGE = 50;
 const LARGE_PAGE = 100;
 const PAST_MS = 7 * 86_400_000;
-/** The interval at which unacknowledged items are counted where the newest page is not the whole inbox. */
+/** The interval at which unacknowledged items are counted if the newest page is not the whole inbox. */
 const COUNT_AGAIN_MS = 60_000;
 const COUNT_NONE_AGAIN_MS = 300_000;
-/** An account that is gone gets mail seldom. */
+/** A closed account rarely receives notifications. */
 const GONE_AGAIN_MS = 120_000;
-/** Runs that wait for the markets, since some items name them by number; after that they are told without. */
+/**
+ * Maximum runs that wait for the market list, since some items name markets by number; after that they are published
+ * without.
+ */
 const MOST_WAITS = 10;
 
 interface Inbox {
   readonly account: KnownAccount;
   readonly history: History;
-  /** Items of the newest page, as they were read. */
+  /** Items of the newest page, as read. */
   newest: readonly NotificationItem[];
   whole: boolean;
-  /** Keys of unacknowledged items, and when they were counted, monotonic; null: never. */
+  /** Keys of unacknowledged items, and the time of the count, monotonic; null: never counted. */
   unacked: ReadonlySet<string>;
   countedMs: number | null;
   readMs: number;
-  /** The wall time of its last whole reading, ms; null: none since the start. */
+  /** The wall time of its last complete reading, ms; null: none since the start. */
   answeredMs: number | null;
 }
 
@@ -47,9 +51,9 @@ export function notificationsCollector(parts: {
   readonly publisher: EventPublisher;
   readonly cursors: ReadonlyMap<string, string>;
   readonly elapsedMs: () => number;
-  /** Wallets of which something was acknowledged since their inboxes were read; taken out here. */
+  /** Wallets with acknowledgements since their inboxes were read; entries are removed here. */
   readonly acknowledged?: Set<string>;
-  /** Holds what is read against what the stream told. */
+  /** Compares the read items with those that the stream sent. */
   readonly live?: Pick<StreamFeed, "polledInbox"> | null;
 }): WalletCollector {
   const { accounts, book, publisher, elapsedMs } = parts;
@@ -94,7 +98,7 @@ export function notificationsCollector(parts: {
     return inbox;
   }
 
-  /** Reads the list of what is unacknowledged. */
+  /** Reads the list of unacknowledged items. */
   async function readUnacked(run: WalletRun, inbox: Inbox): Promise<readonly Event[]> {
     const { account } = inbox;
     const { items } = await run.client.notifications(
@@ -115,7 +119,7 @@ export function notificationsCollector(parts: {
     inbox.countedMs = elapsedMs();
   }
 
-  /** Brings the count up to date with the newest page, which is not the whole inbox. */
+  /** Updates the count with the newest page, which is not the whole inbox. */
   function recount(run: WalletRun, inbox: Inbox): void {
     const unacked = new Set(inbox.unacked);
     for (const item of inbox.newest) {
@@ -160,7 +164,7 @@ export function notificationsCollector(parts: {
     };
   }
 
-  /** The time by which all of these had been read, ms; null: one was not since the start. */
+  /** Returns the time by which all of these had been read, ms; null: one was not since the start. */
   function wholeMsOf(some: readonly Inbox[]): number | null {
     let oldestMs = Number.POSITIVE_INFINITY;
     for (const { answeredMs } of some) {
@@ -170,7 +174,7 @@ export function notificationsCollector(parts: {
     return oldestMs;
   }
 
-  /** Each item once, in however many inboxes it stands; undefined while one of them is not counted. */
+  /** Counts each item once, in however many inboxes it is; undefined while one of them is not counted. */
   function unackedOf(wallet: string): number | undefined {
     const all = new Set<string>();
     for (const { address } of accounts.of(wallet)) {
@@ -203,7 +207,7 @@ export function notificationsCollector(parts: {
       try {
         reading = await readOne(run, inbox);
       } catch (error) {
-        // An inbox that cannot be read costs only itself.
+        // An unreadable inbox does not affect the others.
         if (!(error instanceof ExchangeError)) throw error;
         failure ??= error;
         continue;
@@ -213,13 +217,13 @@ export function notificationsCollector(parts: {
       answered = true;
       if (reading.failure === null) inbox.answeredMs = run.nowMs();
       if (reading.batch.events.length > 0 || reading.batch.cursor)
-        await publisher.tell(run, "notifications", { ...reading.batch, wholeMs: wholeMsOf(due) });
+        await publisher.publish(run, "notifications", { ...reading.batch, wholeMs: wholeMsOf(due) });
       reading.done();
     }
     if (failure !== null && !answered) throw failure;
     const unacked = failure === null ? unackedOf(name) : undefined;
     const counted = unacked === undefined ? {} : { unacked };
-    await publisher.tell(run, "notifications", { events: [], ...counted, wholeMs: wholeMsOf(due) });
+    await publisher.publish(run, "notifications", { events: [], ...counted, wholeMs: wholeMsOf(due) });
     if (failure !== null) throw failure;
     return more ? "more" : "done";
   }
@@ -228,7 +232,7 @@ export function notificationsCollector(parts: {
     catchUpOne(
       accounts.of(run.wallet.name).map((account) => inboxOf(run, account)),
       run,
-      (_inbox, batch) => publisher.tell(run, "notifications", { ...batch, wholeMs: null }),
+      (_inbox, batch) => publisher.publish(run, "notifications", { ...batch, wholeMs: null }),
     );
 
   return {

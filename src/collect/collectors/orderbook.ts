@@ -1,6 +1,7 @@
 /**
- * Order books of the markets that somebody needs, market makers' curves among the levels, since an order trades against
- * those as well. A book whose sides overlap is none: it is told as a read that failed, and what was read before gets old.
+ * Order books of the needed markets, with market makers' curves among the levels, since an order trades against those
+ * as
+ * well. A book whose sides overlap is reported as a failed read, and the previous data becomes older.
  */
 import type { ExchangeCollector } from "../collector.ts";
 import { depthOf } from "../translate/orderbook.ts";

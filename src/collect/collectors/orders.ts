@@ -1,6 +1,6 @@
 /**
- * Orders of a wallet and what became of them. The list is in order of placing, and rows change while an order lives: deep
- * readings reach back to the oldest order that was seen open.
+ * Orders of a wallet and their outcomes. The list is in order of placing, and rows change while an order is open: deep
+ * readings go back to the oldest order that was seen open.
  */
 import { endpoints, nextPage, orderKey } from "../../contract/index.ts";
 import { orderName } from "../../domain/account.ts";
@@ -8,7 +8,7 @@ import type { WalletCollector, WalletRun } from "../collector.ts";
 import { orderOf } from "../translate/history.ts";
 import { type HistoryParts, historyCollector } from "./history.ts";
 
-/** @param asksAges whether some rule asks how long orders have rested */
+/** @param asksAges returns true if a rule uses the age of resting orders */
 export function ordersCollector(
   shared: HistoryParts,
   asksAges: () => boolean = () => false,
@@ -17,14 +17,14 @@ export function ordersCollector(
   return {
     ...history,
     async run(run) {
-      // What rested before is stored already and told of no more: its age would not be known after a start.
+      // Earlier resting orders are stored already and not published again: their age would be unknown after a start.
       if (!run.catchUp && run.gap && asksAges()) await tellResting(run);
       return history.run(run);
     },
   };
 }
 
-/** Reports the resting orders and since when, in one request. */
+/** Reports the resting orders and their times, in one request. */
 async function tellResting(run: WalletRun): Promise<void> {
   const { authority, name } = run.wallet;
   const page = await run.client.orderHistory({ authority, limit: 1_000, orderStatus: "active" }, run.call());

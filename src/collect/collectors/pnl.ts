@@ -1,6 +1,6 @@
 /**
- * The past of a wallet that the exchange keeps: equity of its trader accounts and profit, read once at first sight, and again
- * for the time in which the daemon did not run; and its profit by market. Stored as of the past, so nothing in it fires.
+ * The past of a wallet from the exchange: equity of its trader accounts and profit, read once for a new wallet, and
+ * again for downtimes of the daemon; and its profit by market. Stored as past data, so no rule fires on it.
  */
 import type { Tick } from "../../domain/observation.ts";
 import { accountName } from "../../domain/subject.ts";
@@ -12,10 +12,10 @@ import { MarketPnl } from "./market-pnl.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MOST_POINTS = 2_000;
-/** The interval at which it is noted that the daemon was there to see for itself. */
+/** The interval at which the running daemon is noted. */
 const NOTE_MS = HOUR_MS / 4;
 
-/** Series that the past of a wallet is stored under. */
+/** Series under which the past of a wallet is stored. */
 const equity = ["trader.equity"];
 const profit = ["wallet.cumulativePnl", "wallet.cumulativeFunding", "wallet.cumulativeFees"];
 
@@ -25,7 +25,7 @@ export function pnlCollector(accounts: AccountBook, cursors: ReadonlyMap<string,
   const covered = new Map<string, number>();
   const byMarket = new MarketPnl(accounts, cursors);
 
-  /** Until when the past of a wallet is known, ms; null: it was never read. */
+  /** Returns the time up to which the past of a wallet is known, ms; null: it was never read. */
   function coveredMs(wallet: string): number | null {
     const known = covered.get(wallet) ?? Number(cursors.get(cursorOf(wallet)) ?? Number.NaN);
     return Number.isFinite(known) ? known : null;
@@ -48,7 +48,7 @@ export function pnlCollector(accounts: AccountBook, cursors: ReadonlyMap<string,
           { traderPubkey: account.address, resolution, startTime, endTime, limit: MOST_POINTS },
           run.call(lanes.catchUp),
         );
-        // A point tells of the end of its bucket; one that is not over yet is ours to see.
+        // A point is the end of its bucket; an unfinished one is observed by the daemon itself.
         for (const { endTime: atMs, value } of points)
           if (atMs <= nowMs) ticks.push({ atMs, owner, series: equity, values: [value] });
       }

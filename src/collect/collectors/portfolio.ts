@@ -1,6 +1,6 @@
 /**
- * Reads the exchange's values of trader accounts: a check of our equity that it works out by itself, and the equity of
- * midnight where nobody here saw it. Asked only for rules that read one of them.
+ * Reads the exchange's values of trader accounts: an independent check of the computed equity, and the equity of
+ * midnight if the daemon did not observe it. Read only for rules that need one of them.
  */
 import { accountName } from "../../domain/subject.ts";
 import { ExchangeError } from "../../exchange/index.ts";
@@ -9,9 +9,9 @@ import type { WalletCollector, WalletRun } from "../collector.ts";
 import type { CollectNeeds } from "../needs.ts";
 
 const QUARTER_MS = 900_000;
-/** More than the newest quarter that is over, so that one is among them. */
+/** Longer than one quarter, so that a completed one is included, ms. */
 const LATEST_MS = 2 * QUARTER_MS;
-/** The span before midnight: where an account has a past before midnight, and none at midnight, the exchange has a gap. */
+/** The span before midnight, ms: if an account has points there and none at midnight, the exchange has a gap. */
 const BEFORE_MS = 86_400_000;
 
 interface Point {
@@ -21,7 +21,10 @@ interface Point {
 }
 
 interface AskedPoint extends Point {
-  /** The quarter was over when it was asked for: else it tells of a time before its end, however late the answer came. */
+  /**
+   * True if the quarter was complete at the request: else the value is of a time before its end, however late the
+   * answer came.
+   */
   readonly isOver: boolean;
 }
 
@@ -73,7 +76,7 @@ export function portfolioCollector(
   };
 }
 
-/** Oldest first, from midnight where that is asked for; null: the exchange does not know the account. */
+/** Returns the points, oldest first, from midnight if requested; null: the exchange does not know the account. */
 async function pointsOf(
   run: WalletRun,
   { address }: KnownAccount,
@@ -83,7 +86,7 @@ async function pointsOf(
   const fromMs = startMs === null ? nowMs - LATEST_MS : Math.min(startMs - BEFORE_MS, nowMs - LATEST_MS);
   try {
     const points = await run.client.portfolioValues(
-      // The earliest one shows that an account began today, also in the quarter that is not over.
+      // The earliest point shows that an account began today, also in the unfinished quarter.
       {
         traderPubkey: address,
         resolution: "15m",
@@ -102,7 +105,7 @@ async function pointsOf(
   }
 }
 
-/** An account's value at a moment: nothing before it was there. Null: the exchange does not tell (yet). */
+/** Returns an account's value at a time: 0 before its first point. Null: the exchange has no value (yet). */
 function valueAt(points: readonly AskedPoint[] | null, atMs: number, isPresent: boolean): number | null {
   const [first] = points ?? [];
   if (!first) return isPresent ? null : 0;

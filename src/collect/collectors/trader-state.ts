@@ -1,10 +1,9 @@
 /**
- * All subaccounts of a wallet: what risk is computed from. The floor under what the stream tells.
+ * All subaccounts of a wallet: the input of the risk computation, and the fallback for the stream.
  *
- * An account that is active may be answered without subaccounts. Where it may hold something, that is believed once three
- * answers in a row, each of a later slot, say so, and the trader views of its accounts show nothing either. Until then the
- * read failed: a list that got lost must not read as positions that are gone. So did it where the answer is an old one that is
- * repeated.
+ * An active account may be answered without subaccounts. If it may hold something, such an answer is accepted only
+ * after three in a row, each of a later slot, and if the trader views of its accounts are empty too. Until then the
+ * read counts as failed: a lost list must not look like closed positions. The same applies to a repeated old answer.
  */
 
 import type { TraderView } from "../../contract/index.ts";
@@ -23,22 +22,22 @@ import { type NewestSlot, RepeatedStates } from "../repeated-states.ts";
 import type { StreamFeed } from "../stream-feed.ts";
 import { subaccountState } from "../translate/trader-state.ts";
 
-/** Answers in a row without subaccounts that it takes to believe them. */
+/** Answers in a row without subaccounts after which they are accepted. */
 const emptyAnswers = 3;
 
-/** The same slot for so long is one old answer, however often states are read, ms. */
+/** Time with the same slot after which answers count as one old answer, ms. */
 const REPEATED_MS = 15_000;
 
-/** Answers without subaccounts that are not believed yet. */
+/** Answers without subaccounts that are not accepted yet. */
 interface Doubted {
   count: number;
   readonly fromSlot: number;
   slot: number;
 }
 
-/** The accounts of one PDA index, as polls tell of them. */
+/** The accounts of one PDA index, by polls. */
 interface Place extends NewestSlot, AnswerSlots {
-  /** As the last answer tells; null: none was taken since the start. */
+  /** By the last answer; null: none was taken since the start. */
   subaccounts: readonly SubaccountState[] | null;
   doubted: Doubted | null;
 }
@@ -54,25 +53,25 @@ const showsAnything = ({ positions, collateralBalance, spotCollaterals }: Trader
 export function traderStateCollector(parts: {
   readonly accounts: AccountBook;
   readonly badRecords: BadRecords;
-  /** A trader account that was not known before. */
+  /** Called for a trader account that was not known before. */
   readonly onNewAccount: (wallet: string) => void;
-  /** Takes an answer and gives back what is known with it; null: it is older than that. */
+  /** Takes an answer and returns the merged state; null: the answer is older than the known state. */
   readonly live?: Pick<StreamFeed, "polledState"> | null;
   /** Monotonic. */
   readonly elapsedMs: () => number;
-  /** The usual time between two readings of a wallet, ms. */
+  /** The regular time between two readings of a wallet, ms. */
   readonly everyMs: number;
   /** Takes the slots of all answers. */
   readonly slots: LedgerSlots;
 }): WalletCollector {
   const { accounts, badRecords, live, elapsedMs, everyMs, slots } = parts;
-  // As old as rules take a state for by default.
+  // The default age from which rules treat a state as stale.
   const repeated = new RepeatedStates(Math.max(REPEATED_MS, 3 * everyMs));
-  /** The last answers about each wallet, in the order of its PDA indices: the next ones share with them what is the same. */
+  /** The last answers about each wallet, in the order of its PDA indices: later ones share their unchanged objects. */
   const last = new Map<CollectedWallet, readonly Place[]>();
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
 
-  /** Counts an answer without subaccounts. @returns why it is not believed; null: it is */
+  /** Counts an answer without subaccounts. @returns the reason why it is not accepted; null: it is */
   async function doubtOf(
     run: WalletRun,
     place: Place,
@@ -111,7 +110,7 @@ export function traderStateCollector(parts: {
     const before = place.subaccounts;
     const askedMs = elapsedMs();
     const state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
-    // By the corrected time: the ledger goes on while this machine sleeps.
+    // By the corrected time: the ledger continues while this machine sleeps.
     if (!slots.take(state.slot, nowMs(), place))
       throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what: IMPOSSIBLE_SLOT });
     const repeatedMs = repeated.take(place, state, elapsedMs());
@@ -169,7 +168,7 @@ export function traderStateCollector(parts: {
           }),
         );
       last.set(wallet, places);
-      // All at once: one that is slow, or cannot be read, leaves none of the others unread.
+      // All at once: a slow or unreadable one does not prevent the others.
       const reads = await Promise.allSettled(
         wallet.pdaIndices.map((pdaIndex, index) => readIndex(run, places[index]!, pdaIndex)),
       );

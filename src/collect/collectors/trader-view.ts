@@ -1,4 +1,7 @@
-/** The exchange's own risk figures of each trader account: the check of ours, and the price of spot collateral. */
+/**
+ * The exchange's own risk figures of each trader account: a check of the computed ones, and the price of spot
+ * collateral.
+ */
 import { ExchangeError } from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";
 import type { BadRecords } from "../bad-records.ts";
@@ -24,7 +27,7 @@ export function traderViewCollector(accounts: AccountBook, badRecords: BadRecord
             view: traderViewState(view, onUnknown),
           });
         } catch (error) {
-          // An account that does not exist (yet, or any more) is refused; the others are asked all the same.
+          // A request for an account that does not exist (yet, or any more) is refused; the others are read anyway.
           if (!(error instanceof ExchangeError && error.reason === "refused")) throw error;
         }
       }

@@ -1,15 +1,15 @@
-/** The state of a market's calendar: in session or not, and until when. */
+/** The state of a market's calendar: in session or not, and the next transition. */
 import { CALENDAR_STATES, type MarketCalendarTransition } from "../../contract/index.ts";
 import { type OnUnknownWord, wordOf } from "../known-words.ts";
 
 export interface SessionNow {
-  /** `open` or `afterHours`; another word as it came. */
+  /** `open` or `afterHours`; another value unchanged. */
   readonly sessionState: string;
-  /** ms; null: none is known, or the one that is told of has passed. */
+  /** ms; null: unknown, or the reported one has passed. */
   readonly nextTransitionMs: number | null;
 }
 
-/** Trades around the clock: what a market without a calendar does. */
+/** Trading around the clock: the state of a market without a calendar. */
 export const alwaysOpen: SessionNow = { sessionState: "open", nextTransitionMs: null };
 
 export function sessionOf(

@@ -1,13 +1,15 @@
-/** The figures of candles beyond the statistics: the price on other venues, and how much the mark moves in a day. */
+/**
+ * Figures from candles that the statistics do not contain: the price on other venues, and the volatility of the mark.
+ */
 import type { Candle } from "../../contract/index.ts";
 
 const DAY_MS = 86_400_000;
-/** Fewer steps than this say little about how much a market moves. */
+/** Minimum steps for a volatility. */
 const FEWEST_STEPS = 24;
 
 /**
- * The newest close of each other venue, and of those the one in the middle (the mean of the two where there are two):
- * one venue that stands still or errs does not move it.
+ * Returns the median of the newest closes of other venues (the mean of the middle two): one stale or wrong venue does
+ * not move it.
  * @returns USD; null: these candles name no other venue
  */
 export function externalPriceOf(candles: readonly Candle[]): number | null {
@@ -25,9 +27,9 @@ export function externalPriceOf(candles: readonly Candle[]): number | null {
 }
 
 /**
- * The daily volatility of the mark: the square root of its squared log returns, from candle to candle, for a day's length.
- * The mean is taken for 0, as over so short a time it is noise; an hour without a candle makes a longer step, no gap. The
- * candle that is not over is left out, and those of other venues are.
+ * Returns the daily volatility of the mark: the square root of its squared log returns, from candle to candle, scaled
+ * to a day. The mean is taken as 0, as over so short a time it is noise; an hour without a candle makes a longer step.
+ * The unfinished candle and those of other venues are left out.
  * @param frameMs length of a candle
  * @returns a fraction (0.04: one standard deviation of a day's move is 4 %); null: too few candles
  */

@@ -1,6 +1,6 @@
 /**
- * Deposits, withdrawals and transfers as events. A row says by how much, a transfer's not in which direction; what the row
- * of its other side tells, and what stood before it, decide that where they can.
+ * Deposits, withdrawals and transfers as events. A row states the amount, but not the direction of a transfer; the row
+ * of its other side and the previous balance decide that if possible.
  */
 import { type CollateralEvent, collateralKey } from "../../contract/index.ts";
 import type { Event } from "../../domain/event.ts";
@@ -10,7 +10,7 @@ import { type OnUnknownWord, wordOf } from "../known-words.ts";
 import { usdOfQuoteLots } from "../market-book.ts";
 import { walletEvent } from "./event.ts";
 
-/** @param rows one page, in its order   @returns for each row its event; null for an account that is not watched */
+/** @param rows one page, in order   @returns for each row its event; null for an unwatched account */
 export function collateralEvents(
   rows: readonly CollateralEvent[],
   wallet: CollectedWallet,
@@ -57,13 +57,13 @@ export function collateralOf(
 }
 
 interface SignedAmount {
-  /** Null: the direction is not known. */
+  /** Null: the direction is unknown. */
   readonly usd: number | null;
-  /** The direction is only likely. */
+  /** True if the direction is only likely. */
   readonly guessed?: true;
 }
 
-/** The type says the direction; of a transfer a negative amount does, or what is left on either side. */
+/** The type gives the direction; for a transfer a negative amount does, or the balance on either side. */
 function signedAmount(
   eventType: string,
   size: number,
@@ -84,17 +84,17 @@ function signedAmount(
   return other === undefined ? { usd: null } : { usd: size, guessed: true };
 }
 
-/** True if this side of a transfer gave; null where its rows do not tell. */
+/** Returns true if this side of a transfer paid; null if its rows do not show it. */
 function hasPaid(row: CollateralEvent, page: readonly CollateralEvent[]): boolean | null {
   const amount = magnitude(row.amount);
   const before = newestBefore(row, page)?.collateralAfter;
   if (before === undefined) return null;
-  // Profits and fees in between leave the question open.
+  // Profits and fees in between leave this undecided.
   if (before - amount === row.collateralAfter) return true;
   return before + amount === row.collateralAfter ? false : null;
 }
 
-/** True if an account has less than what was transferred: it gave that, unless it owed something before. */
+/** Returns true if an account has less than the transferred amount: it paid, unless it had a debt before. */
 function hasLess(row: CollateralEvent): boolean {
   return row.collateralAfter < magnitude(row.amount);
 }

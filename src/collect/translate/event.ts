@@ -4,7 +4,7 @@ import type { CollectedWallet } from "../collector.ts";
 
 type Needed = "key" | "happenedMs" | "seenMs" | "fields";
 
-/** An event of a wallet; what is not given is null, 0 or not so. `backfilled` is decided when it is told. */
+/** Returns an event of a wallet; missing fields are null, 0 or false. `backfilled` is set when it is published. */
 export function walletEvent(
   kind: EventKind,
   wallet: CollectedWallet,
@@ -27,7 +27,7 @@ export function walletEvent(
   };
 }
 
-/** A decimal of the wire as a double; null stays null. */
+/** Returns a decimal of the wire as a double; null stays null. */
 export function numberOf(decimal: string | null): number | null {
   return decimal === null ? null : Number(decimal);
 }

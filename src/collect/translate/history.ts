@@ -16,8 +16,8 @@ import { type OnUnknownWord, wordOf } from "../known-words.ts";
 import { walletEvent } from "./event.ts";
 
 /**
- * Funding of one market and hour. Rows do not say which subaccount held the position: those that share a key are told
- * apart by `ordinal`, their place among each other.
+ * Returns the funding of one market and hour. Rows do not name the subaccount of the position: those with the same key
+ * are distinguished by `ordinal`, their order.
  */
 export function fundingOf(
   row: FundingEvent,
@@ -44,7 +44,7 @@ export function fundingOf(
   });
 }
 
-/** An order in one of its statuses: each status that it reaches is an event. */
+/** Returns an order in one of its statuses: each status that it reaches is an event. */
 export function orderOf(
   row: OrderHistoryItem,
   wallet: CollectedWallet,
@@ -77,7 +77,7 @@ export function fillOf(row: Fill, wallet: CollectedWallet, seenMs: number, onUnk
   const price = Number(row.price);
   const [before, after] = [Math.sign(Number(row.baseLotsBefore)), Math.sign(Number(row.baseLotsAfter))];
   return walletEvent("fill", wallet, {
-    // Both sides of a fill may be ours: the account belongs to the key.
+    // Both sides of a fill may be watched: the account is part of the key.
     key: `${fillKey(row)}:${wallet.authority}:${traderPdaIndex}.${subaccountIndex}`,
     pdaIndex: traderPdaIndex,
     subaccount: subaccountIndex,
@@ -102,8 +102,8 @@ export function fillOf(row: Fill, wallet: CollectedWallet, seenMs: number, onUnk
 }
 
 /**
- * The effect of a fill on the side of a position, of which -1, 0, 1 are told. Nothing left of the one that was there is word
- * of how it ended; turned to the other side it is not flat.
+ * Returns the effect of a fill on the side of a position (-1, 0, 1). A fill that leaves nothing explains the end of the
+ * position; after a turn to the other side it is not flat.
  */
 function turnOf(before: number, after: number): { closed?: true; flat?: boolean; opened?: true } | null {
   if (before === after) return null;

@@ -1,7 +1,7 @@
 /**
- * The canonical liquidation: one event for what the inbox and the liquidation history both tell of, under one key. The key
- * is made of the wallet's authority, the place on the ledger and the wallet's part in it; all of them stand in both.
- * Where a wallet's two accounts were closed against each other there are two parts, and two events.
+ * The canonical liquidation: one event with one key for what both the inbox and the liquidation history report. The key
+ * consists of the wallet's authority, the position on the ledger and the wallet's role; both sources contain all of
+ * them. If two accounts of a wallet were closed against each other there are two roles, and two events.
  */
 import type { EventData, Liquidation } from "../../contract/index.ts";
 import type { Event, FieldValue } from "../../domain/event.ts";
@@ -40,7 +40,7 @@ export function canonicalLiquidationKey(authority: string, place: Place, role: R
   return `liquidation:${authority}:${place.slot}:${place.slotIndex}:${place.eventIndex}:${role}`;
 }
 
-/** A row of the history; null for an account that only called an ADL. */
+/** Returns a row of the history; null for an account that only called an ADL. */
 export function liquidationOfHistory(
   row: Liquidation,
   wallet: CollectedWallet,
@@ -80,10 +80,10 @@ export function liquidationOfHistory(
 interface Part {
   readonly kind: Told["kind"];
   readonly role: Role;
-  /** The account that it happened to, where the row names it. */
+  /** The affected account, if the row names it. */
   readonly address: string | null;
   readonly side: Told["side"];
-  /** The value of the size in it, USD. */
+  /** The value of the size, USD. */
   readonly value: number | null;
   readonly collateralChange: number | null;
   readonly positionClosed: boolean | null;
@@ -155,8 +155,8 @@ function adlPart(
 }
 
 /**
- * The liquidation that a notification reports; null when it is none, or not about a position of this account (a maker in it,
- * the backstop that took over, the caller of an ADL).
+ * Returns the liquidation that a notification reports; null if there is none, or it does not concern a position of this
+ * account (a maker in it, the backstop that took over, the caller of an ADL).
  */
 export function liquidationOfNotification(
   told: EventData | null,

@@ -1,4 +1,4 @@
-/** Markets as the exchange tells them, in the house's words. */
+/** Translates markets of the exchange into domain types. */
 import type {
   CollateralAsset as AssetRecord,
   MarketConfig as ConfigRecord,
@@ -10,7 +10,7 @@ import { COMMODITY_STATUSES, MARKET_STATUSES } from "../../contract/index.ts";
 import type { CollateralAsset, MarketConfig, MarketPrices } from "../../domain/account.ts";
 import { type OnUnknownWord, wordOf } from "../known-words.ts";
 
-/** The market list writes factors in percent; margin wants bps, which stand beside them where the server writes both. */
+/** The market list states factors in percent; margin needs bps, which are included if the server writes both. */
 export function marketConfigOf(record: ConfigRecord, onUnknown: OnUnknownWord): MarketConfig {
   const factor = (name: FactorName): number =>
     record.riskFactors[`${name}Bps`] ?? bpsFromPercent(record.riskFactors[name]);
@@ -47,7 +47,7 @@ export function marketConfigOf(record: ConfigRecord, onUnknown: OnUnknownWord): 
   };
 }
 
-/** Inactive assets, those without a market and the quote token do not count beside the deposited collateral. */
+/** Inactive assets, those without a market and the quote token do not count as additional collateral. */
 export function collateralAssetOf({ assetIndex, symbol, decimals, spot }: AssetRecord): CollateralAsset {
   return {
     assetIndex,
@@ -79,7 +79,7 @@ export function marketPricesOf(record: LatestMarketStats): MarketPrices {
   };
 }
 
-/** The same from the stream, which has whole seconds. */
+/** The same from the stream, which states whole seconds. */
 export function livePricesOf(message: MarketStatsMessage): MarketPrices {
   return {
     symbol: message.symbol,
@@ -93,12 +93,12 @@ export function livePricesOf(message: MarketStatsMessage): MarketPrices {
   };
 }
 
-/** A rate as a fraction an hour: rates are stated in percent of notional for one funding interval. */
+/** Returns a rate as a fraction an hour: rates are stated in percent of notional for one funding interval. */
 export function ratePerHour(rate: FundingRate, fundingIntervalSeconds: number): number {
   return (Number(rate.fundingRatePercentage) / 100) * (3_600 / fundingIntervalSeconds);
 }
 
-/** The newest of these rates; null when there is none. */
+/** Returns the newest of these rates; null if there is none. */
 export function newestRate(
   rates: readonly FundingRate[],
   fundingIntervalSeconds: number,

@@ -1,4 +1,4 @@
-/** An item of the inbox as events: the notification, and the canonical liquidation where it tells of one. */
+/** An inbox item as events: the notification, and the canonical liquidation if it reports one. */
 import {
   ackItemOf,
   camelKeys,
@@ -22,8 +22,8 @@ const liquidationTypes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param account whose inbox it stood in
- * @returns the notification first, then the liquidation when there is one
+ * @param account the owner of the inbox
+ * @returns the notification first, then the liquidation if there is one
  */
 export function notificationEvents(
   item: NotificationItem,
@@ -37,7 +37,10 @@ export function notificationEvents(
     : [announcement(item, wallet, account, seenMs)];
 }
 
-/** True if an item is of a type that tells of liquidations, of collateral too, and its data does not say of which. */
+/**
+ * Returns true if an item is of a type that reports liquidations, also of collateral, and its data does not identify
+ * it.
+ */
 export function isUnreadLiquidation(item: EventNotification): boolean {
   return liquidationTypes.has(item.notificationType) && eventData(item) === null;
 }
@@ -62,7 +65,7 @@ function ledgerEvents(
     book,
   );
   const summary = told === null ? summaryOfDetails(item, book) : summaryOf(told, book);
-  // Whether it was a stop or a take profit stands in the short form alone.
+  // Only the short form distinguishes a stop from a take profit.
   const triggerType = item.details?.triggerType ?? null;
   const isBare = typeof raw === "object" && raw !== null && !("triggerType" in raw);
   const notification = walletEvent("notification", wallet, {
@@ -191,7 +194,7 @@ function summaryOf(told: EventData, book: MarketBook): Summary {
   }
 }
 
-/** The short form of a notification whose data is of an unknown type, or does not fit it. */
+/** Returns the short form of a notification whose data has an unknown type, or is invalid. */
 function summaryOfDetails(item: EventNotification, book: MarketBook): Summary {
   const { details } = item;
   const known = (EVENT_NOTIFICATION_TYPES as readonly string[]).includes(item.notificationType);
@@ -205,7 +208,7 @@ function summaryOfDetails(item: EventNotification, book: MarketBook): Summary {
   };
 }
 
-/** A symbol that stands in data of an unknown shape, when it is one of the market list. */
+/** Returns a symbol from data of an unknown shape, if it is in the market list. */
 function symbolIn(data: unknown, book: MarketBook): string | null {
   const symbol = (data as { symbol?: unknown } | null | undefined)?.symbol;
   return typeof symbol === "string" ? (book.of(symbol)?.symbol ?? null) : null;

@@ -1,15 +1,15 @@
-/** An order book as what can be traded at once: its best prices, and how much rests near the middle. */
+/** An order book as what can be traded at once: its best prices, and the volume near the middle. */
 import type { Orderbook } from "../../contract/index.ts";
 
 /** 50 bps of the middle, either way. */
 const REACH = 0.005;
-/** Prices come as decimals in doubles: a level at exactly 50 bps must not fall out by the last bit. */
+/** Prices come as decimals in doubles: a level at exactly 50 bps must not be excluded by the last bit. */
 const ROUNDING = 1e-9;
 
 export interface Depth {
-  /** USD; 0 where nobody bids. */
+  /** USD; 0 if there are no bids. */
   readonly bid: number;
-  /** USD; +∞ where nobody offers. */
+  /** USD; +∞ if there are no asks. */
   readonly ask: number;
   /** USD of notional, price × size of every level within 50 bps of the middle. */
   readonly bidDepth50BpsUsd: number;
@@ -17,12 +17,12 @@ export interface Depth {
 }
 
 /**
- * The middle is that of the best bid and the best ask, which the levels themselves prove; the exchange's own `mid` stands
- * in where one side is empty, and without it the best price of the other side. A level counts whole when its price is
- * within reach: what the exchange lists is taken for what it would trade, market makers' curves included where they were
- * asked for. Levels of no size or without a price above 0 are none. Their order is not relied on.
+ * Computes the depth around the middle. The middle is that of the best bid and the best ask of the levels; if one side
+ * is empty it is the exchange's own `mid`, and without it the best price of the other side. A level counts in full if
+ * its price is within reach: all listed levels count as tradable, including requested market makers' curves. Levels
+ * without size or with a price of 0 or less are ignored. The order of levels does not matter.
  *
- * @returns what is the matter where the book says nothing: its sides overlap, so that one of them is not true any more
+ * @returns the error if the book is unusable: its sides overlap, so that one of them is outdated
  */
 export function depthOf(
   book: Pick<Orderbook, "bids" | "asks" | "mid">,

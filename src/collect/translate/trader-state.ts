@@ -1,8 +1,8 @@
 /**
- * A trader state as the exchange tells it, in the house's words. Exact integers stay exact.
+ * Translates a trader state into domain types. Exact integers stay exact.
  *
- * Most of an account is as it was in the answer before (its orders, its triggers). That much is the same objects again: what is
- * new with each answer has to be held on to, collected, and compared by whoever records it.
+ * Most of an account equals the previous answer (its orders, its triggers). These parts reuse the previous objects:
+ * each new object has to be kept, collected, and compared by the recording.
  */
 import {
   type ConditionalTrigger,
@@ -23,20 +23,20 @@ import { type OnUnknownWord, wordOf } from "../known-words.ts";
 const noTriggers: readonly TriggerState[] = [];
 const nothingListed: ReadonlyMap<string, TriggerRow> = new Map();
 
-/** @param before the same account as it was translated last */
+/** @param before the previous translation of the same account */
 export function subaccountState(
   row: SubaccountSnapshot,
   onUnknown: OnUnknownWord,
   before?: SubaccountState,
 ): SubaccountState {
-  // Most accounts have none listed.
+  // Most accounts have no triggers.
   const triggers =
     row.triggers.length === 0
       ? nothingListed
       : new Map(row.triggers.map((one) => [one.symbol.toUpperCase(), one]));
   const positions: PositionState[] = [];
   for (const position of row.positions) {
-    // A row that holds nothing is no position.
+    // A row of size 0 is no position.
     if (position.basePositionLots === 0n) continue;
     positions.push({
       symbol: position.symbol,
@@ -71,8 +71,8 @@ export function subaccountState(
 }
 
 /**
- * Members that are as they were are those that were there, and so is a list of nothing else. One that is new has room for just
- * these: each account holds on to its newest state.
+ * Reuses unchanged members, and the whole list if all are unchanged. A new list has exact capacity: each account keeps
+ * its newest state.
  */
 function shared<T extends object>(list: readonly T[], before: readonly T[] | undefined): readonly T[] {
   if (list.length === 0) return before?.length === 0 ? before : list;
@@ -84,7 +84,7 @@ function shared<T extends object>(list: readonly T[], before: readonly T[] | und
   return members.length === before.length && members.every((one, i) => one === before[i]) ? before : members;
 }
 
-/** True if two objects have the same fields, and share their own parts. */
+/** Returns true if two objects have the same fields, and share their nested parts. */
 function isSame<T extends object>(one: T, other: T): boolean {
   for (const field in one) if (one[field] !== other[field]) return false;
   return true;
@@ -106,8 +106,8 @@ type Capabilities = Readonly<Record<string, Capability>>;
 let lastCapabilities: Capabilities = {};
 
 /**
- * Nearly every account may do the same, answer after answer: they share one object, since what an account holds on to is
- * what memory and its collection cost.
+ * Returns a shared object if possible: nearly all accounts have the same capabilities in every answer, which saves
+ * memory and garbage collection.
  */
 function sameAsBefore(found: Capabilities | undefined): Capabilities {
   if (found === undefined) return noCapabilities;
@@ -133,7 +133,7 @@ function orderState(symbol: string, row: OrderRowOf, onUnknown: OnUnknownWord): 
   return {
     symbol,
     sequence: row.orderSequenceNumber,
-    // There is no third side; what is not `bid` is counted as the other.
+    // There is no third side; any value other than `bid` counts as the other.
     side: row.side === "bid" ? "bid" : "ask",
     kind: row.conditionalKind ?? row.orderType,
     priceTicks: row.priceTicks,
@@ -146,8 +146,8 @@ function orderState(symbol: string, row: OrderRowOf, onUnknown: OnUnknownWord): 
 }
 
 /**
- * Triggers stand in a list of their own, and in the position in a form that is deprecated: servers write one of them or
- * both. One that stands in both is one trigger.
+ * Returns the triggers. They are in a list of their own, and in the position in a deprecated form: servers write one of
+ * them or both. One that is in both is one trigger.
  */
 function triggersOf(position: TriggerRow, listed: TriggerRow | undefined): readonly TriggerState[] {
   if (!hasTriggers(position) && (listed === undefined || !hasTriggers(listed))) return noTriggers;
@@ -162,7 +162,7 @@ function triggersOf(position: TriggerRow, listed: TriggerRow | undefined): reado
   return [...found.values()];
 }
 
-/** Most positions have none, and each of them is looked at in every answer. */
+/** Most positions have none, and each position is checked in every answer. */
 function hasTriggers(row: TriggerRow): boolean {
   return (
     row.takeProfitTriggers.length > 0 ||

@@ -1,4 +1,4 @@
-/** The exchange's own figures of one trader account, in the house's words: doubles, for comparison. */
+/** Translates the exchange's own figures of one trader account: doubles, for comparison. */
 import { amountToNumber, RISK_STATES, RISK_TIERS, type TraderView } from "../../contract/index.ts";
 import type { TraderViewState } from "../../domain/account.ts";
 import { type OnUnknownWord, wordOf } from "../known-words.ts";

@@ -1,4 +1,4 @@
-/** A digest's figures as what channels are handed: a title, and tables of names and values. Pure. */
+/** The content of a digest: a title, and tables of names and values. Pure. */
 
 import { severities } from "../../domain/alert.ts";
 import type { MessageContent } from "../../domain/delivery.ts";
@@ -11,7 +11,7 @@ export interface DigestOccasion {
   readonly sender: string;
   /** IANA name. */
   readonly timezone: string;
-  /** The time at which it was due, where it leaves later than that, ms. */
+  /** The due time of a digest that leaves late, ms. */
   readonly missedMs: number | null;
 }
 
@@ -21,11 +21,11 @@ const money = new Intl.NumberFormat("en-US", {
   currency: "USD",
   currencySign: "standard",
 });
-/** `$1,234.50`, `-$3.00`; with a sign where it is a change. */
+/** `$1,234.50`, `-$3.00`; with a sign for a change. */
 const usd = (value: number): string => money.format(value === 0 ? 0 : value);
 const signed = (value: number): string => (value > 0 ? `+${usd(value)}` : usd(value));
 const maybe = (value: number | null, how = usd): string => (value === null ? "not known" : how(value));
-/** Wallets that stand in a table; the rest is in the sums. */
+/** Maximum wallets in a table; the rest is in the sums. */
 const maxWallets = 20;
 
 export function digestContent(all: DigestFigures, occasion: DigestOccasion): MessageContent {
@@ -152,7 +152,7 @@ function risks({ positions, blind, unacked }: DigestFigures, timezone: string): 
       ];
 }
 
-/** Null where one of them is not known. */
+/** Returns null if one of them is unknown. */
 function total(
   wallets: readonly WalletDigest[],
   field: "equity" | "equityChange" | "pnl" | "pnlChange" | "pnlToday",

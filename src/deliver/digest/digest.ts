@@ -1,9 +1,9 @@
 /**
- * The digest on its schedule: each time exactly once for each receiver, whatever is restarted in between.
+ * Sends the digest on its schedule: exactly once each time for each receiver, across restarts.
  *
- * The next time is written down when it is set (`keep`, "digest"): what it promises is owed. Its messages are sealed in the
- * commit that sets the next one, under ids that follow from that time; from there on they are the outbox's. A time that passed
- * while nobody ran is made up for at the start, once, unless it is long gone: then the next digest covers it.
+ * The next time is stored when it is set (`keep`, "digest"): a stored time is pending. Its messages are finalized in
+ * the commit that sets the next one, under ids derived from that time; then the outbox sends them. A time that passed
+ * during downtime is made up for at the start, once, unless it is too old: then the next digest covers it.
  */
 import { createHash } from "node:crypto";
 import { changes } from "../../domain/changes.ts";
@@ -17,7 +17,7 @@ import { digestContent } from "./content.ts";
 import { gatherDigest } from "./gather.ts";
 
 export interface DigestOptions {
-  /** Null: only when somebody asks. `name` is its expression and zone. */
+  /** Null: only on request. `name` is its expression and zone. */
   readonly schedule: { readonly name: string; next(afterMs: number): number | null } | null;
   readonly receivers: readonly string[];
   readonly timezone: string;
@@ -27,7 +27,7 @@ export interface DigestOptions {
   >;
   readonly clock: Clock;
   readonly status: () => DaemonStatus;
-  /** Hands on what is sealed. */
+  /** Takes the finalized messages. */
   readonly post: (messages: readonly Message[]) => void;
   readonly sender: string;
   readonly instance: string;
@@ -35,21 +35,21 @@ export interface DigestOptions {
 }
 
 export const digestKeep = "digest";
-/** Maximum delay of a digest; a later one is left to the next, ms. */
+/** Maximum delay of a digest, ms; later ones are skipped, and the next one covers them. */
 const maxLateMs = 12 * 3_600_000;
 const againMs = 10_000;
 const dayMs = 86_400_000;
-/** Timers of this length at most: longer ones wait in parts, and clocks are put right in between. */
+/** Maximum timer length: longer waits are split, since clocks may be corrected in between. */
 const maxWaitMs = 600_000;
-/** Later than this is worth a word, ms. */
+/** Delay from which a digest states that it is late, ms. */
 const lateMs = 60_000;
-/** Times that passed while nobody ran are looked through one by one. */
+/** Maximum passed times that are examined. */
 const maxPassed = 100_000;
 
 interface Armed {
   readonly schedule: string;
   readonly dueMs: number;
-  /** Up to when the digest before it told, ms. */
+  /** End of the time that the previous digest covered, ms. */
   readonly fromMs: number;
 }
 
@@ -66,7 +66,7 @@ export class Digest {
     this.#log = options.log ?? silentLog;
   }
 
-  /** Takes up what an earlier run promised. Never rejects. */
+  /** Resumes the schedule of an earlier run. Never rejects. */
   start(): Promise<void> {
     if (this.#options.schedule !== null) this.#run(() => this.#begin());
     return this.#working;
@@ -78,13 +78,13 @@ export class Digest {
     await this.#working;
   }
 
-  /** The digest of now. */
+  /** Returns a digest up to now. */
   async preview(): Promise<MessageContent> {
     const nowMs = this.#options.clock.nowMs();
     return this.#content(this.#armed?.fromMs ?? nowMs - dayMs, nowMs, null);
   }
 
-  /** Seals one for each of these and hands it to the outbox; the schedule goes on as if it had not been. @returns the ids */
+  /** Sends a digest to each of these receivers now, without an effect on the schedule. @returns the message ids */
   async send(receivers: readonly string[]): Promise<string[]> {
     const { store, clock, post } = this.#options;
     const nowMs = clock.nowMs();
@@ -105,7 +105,7 @@ export class Digest {
     if (kept.dueMs > nowMs)
       return kept.schedule === name ? this.#wait(kept) : this.#arm({ fromMs: kept.fromMs }, nowMs);
     let dueMs = kept.dueMs;
-    // Many may have passed: the newest stands for all of them.
+    // Several times may have passed: one digest covers all of them.
     for (let count = 0; count < maxPassed; count++) {
       const later = next(Math.max(dueMs, nowMs - maxLateMs - dayMs));
       if (later === null || later > nowMs) break;
@@ -116,7 +116,7 @@ export class Digest {
     return this.#arm({ fromMs: kept.fromMs }, nowMs);
   }
 
-  /** Sends the one that is due, and sets the next, in one commit. */
+  /** Sends the due digest and sets the next time, in one commit. */
   async #tell({ dueMs, fromMs }: Armed): Promise<void> {
     const { clock, receivers, post } = this.#options;
     const nowMs = clock.nowMs();
@@ -151,7 +151,7 @@ export class Digest {
     });
   }
 
-  /** Again and again until it is done: what fails is the disk. */
+  /** Repeats the work until it succeeds: only the disk can fail. */
   #run(work: () => Promise<void>): void {
     this.#working = work().catch((error: unknown) => {
       if (this.#stopped) return;

@@ -1,4 +1,4 @@
-/** Gathers the content of a digest: asked of history and of what the watch knows now. */
+/** Gathers the content of a digest from history and the watch's status. */
 import { type Alert, type Severity, severities, worstSeverityOf } from "../../domain/alert.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { Event, EventKind } from "../../domain/event.ts";
@@ -12,11 +12,11 @@ export interface Span {
 
 export interface WalletDigest {
   readonly name: string;
-  /** A stranger's (label `watch: whale`): it stands apart, and in no sum. */
+  /** True for a followed trader (label `watch: whale`): listed separately, in no sum. */
   readonly stranger: boolean;
-  /** USD; null: not known. */
+  /** USD; null: unknown. */
   readonly equity: number | null;
-  /** Against the first known in the span. */
+  /** Change since the first known value in the span. */
   readonly equityChange: number | null;
   /** Since the wallet was first watched. */
   readonly pnl: number | null;
@@ -32,7 +32,7 @@ export interface WalletDigest {
 
 export interface DigestFigures extends Span {
   readonly wallets: readonly WalletDigest[];
-  /** Fired and ended by the worst level that each reached, firing by the present one. Without fire drills. */
+  /** Fired and ended by the worst level of each alert, firing by the current one. Without fire drills. */
   readonly alerts: Readonly<Record<Severity, { fired: number; ended: number; firing: number }>>;
   /** Fire drills in the span. */
   readonly drills: number;
@@ -42,26 +42,26 @@ export interface DigestFigures extends Span {
     readonly dead: number;
     readonly waiting: number;
   }[];
-  /** Own ones that are near liquidation, nearest first. */
+  /** Own positions near liquidation, nearest first. */
   readonly positions: readonly { readonly name: string; readonly distance: number }[];
   readonly blind: readonly { readonly what: string; readonly sinceMs: number }[];
   readonly unacked: readonly { readonly wallet: string; readonly count: number }[];
-  /** Sentences about times in which nobody watched. */
+  /** Sentences about times without a running watch. */
   readonly unwatched: readonly string[];
-  /** The time at which watching began, where that is within the span, ms. */
+  /** The time at which watching began, if within the span, ms. */
   readonly beganMs: number | null;
-  /** Something was more than could be looked through: figures are at least these. */
+  /** True if a limit cut the rows: figures are lower bounds. */
   readonly cut: boolean;
 }
 
-/** Rows of one question; what is beyond is said to be missing. */
+/** Maximum rows of one query; the digest states that more exist. */
 const maxRows = 100_000;
 const maxPositions = 5;
-/** A position further from liquidation than this is no risk to speak of, as a share of the price. */
+/** Distance from which a position does not count as near liquidation, as a share of the price. */
 export const nearLiquidation = 0.5;
-/** Equity of the beginning is the newest that is no older than this before it, ms. */
+/** Maximum age of the equity at the beginning, before the span, ms. */
 const beforeMs = 3_600_000;
-/** Spans up to this are looked through by the minute, longer ones by the hour, ms. */
+/** Maximum span that is read by the minute, ms; longer ones are read by the hour. */
 const byMinuteMs = 2 * 86_400_000;
 
 export async function gatherDigest(
@@ -134,8 +134,9 @@ export async function gatherDigest(
 }
 
 /**
- * A wallet's equity and profit as the span began: the newest until then, or the first after that. Roll-ups tell it but for the
- * bucket in which the span begins, or in which the wallet was first read: of that one the samples do.
+ * Returns a wallet's equity and profit at the beginning of the span: the newest until then, or the first after that.
+ * Roll-ups give it, except for the bucket of the beginning or of the wallet's first reading: for that one the samples
+ * do.
  */
 async function firstKnown(
   owner: string,
@@ -178,7 +179,7 @@ async function firstKnown(
   return { equity: found.equity.value, pnl: found.pnl.value };
 }
 
-/** The newest value at or before a time; where there is none, the first after it. */
+/** The newest value at or before a time; if there is none, the first after it. */
 class Beginning {
   readonly #fromMs: number;
   #atMs = Number.NaN;
@@ -223,7 +224,7 @@ function countOf(messages: readonly Message[], receiver: string): { delivered: n
   };
 }
 
-/** True if all that a message told is part of later ones. */
+/** Returns true if later messages contain everything in this message. */
 function isToldLater({ content, itemIds }: Message): boolean {
   return content.kind === "alert" && itemIds.length === 0;
 }

@@ -1,4 +1,4 @@
-/** The schedule and the receivers of a digest. Whoever reads the configuration checks the expression and the names. */
+/** The schedule and the receivers of a digest. The configuration reader checks the expression and the names. */
 import { z } from "zod";
 
 export const digestSettings = z.strictObject({

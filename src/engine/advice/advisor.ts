@@ -1,4 +1,4 @@
-/** Says what could be done about accounts, by their figures and rules as they are now. Asking changes nothing. */
+/** Advises on actions for accounts, by their current figures and rules. Changes nothing. */
 
 import { readsMargin, readsProfit } from "../../advice/account-judgement.ts";
 import { adviceLine } from "../../advice/advice-line.ts";
@@ -22,14 +22,14 @@ import type { WatchSettings } from "../settings.ts";
 import { companionsOf } from "./hedged.ts";
 import { situationOf } from "./situations.ts";
 
-/** The further move against a position where the volatility of its market is not known, a fraction of its mark. */
+/** The assumed further move against a position if the volatility of its market is unknown, a fraction of its mark. */
 const unknownHeadroom = 0.02;
-/** No further move brings a price to nothing. */
+/** Upper limit of a further move: no price falls to 0. */
 const maxHeadroom = 0.99;
 
-/** Accounts of a wallet that one alert has lines about. */
+/** Maximum accounts of a wallet with lines in one alert. */
 const maxLines = 3;
-/** Accounts that are looked at in one tick: each takes 2 to 5 ms, and what fires is to leave at once. */
+/** Maximum accounts examined in one tick: each takes 2 to 5 ms, and alerts must leave at once. */
 const maxAccounts = 100;
 
 type Condition = Parameters<Suppose["deposit"]>[1];
@@ -45,7 +45,7 @@ export class Advisor implements Suppose {
   readonly #rules: ReadonlyMap<string, ConditionRule>;
   /** Lines of this tick, by account. */
   readonly #lines = new Map<string, Omit<Advice, "account"> | null>();
-  /** The age up to which an order book says what it takes now, ms. */
+  /** Maximum age of an order book that is used, ms. */
   readonly #bookAgeMs: number;
 
   constructor(
@@ -78,24 +78,24 @@ export class Advisor implements Suppose {
       : reduceTo(situation, symbol, this.#feeOf(symbol), env, condition);
   }
 
-  /** The account around a subject. */
+  /** Returns the account of a subject, for advice. */
   #around({ trader, nowMs }: Env): Situation | Unknown {
     const subject = this.#world.nodes.get(String(trader?.values.name ?? ""))?.subject;
     const account = subject?.scope === "trader" ? this.#world.accounts.get(subject) : undefined;
     return (account && situationOf(account, this.#world, nowMs)) ?? notValued;
   }
 
-  /** Accounts and prices may be other ones from here on. */
+  /** Resets the cache: accounts and prices may have changed. */
   begin(): void {
     this.#lines.clear();
   }
 
-  /** Lines about the accounts in danger that a warning or a critical alert is about; none where it is of another kind. */
+  /** Returns lines about the accounts in danger for a warning or critical alert about them; none for other alerts. */
   about({ rule: name, subject: of, wallet, severity }: Alert, atMs: number): readonly Advice[] {
     const rule = this.#rules.get(name);
     if (rule === undefined || wallet === null || severity === "info") return [];
     if (this.#advice.order.length === 0) return [];
-    // A stranger's account is nobody's to clear.
+    // No advice is given for a followed trader's account.
     if (this.#world.wallet(wallet)?.labels.watch === "whale") return [];
     const { staleAfterMs } = rule;
     const lines: Advice[] = [];
@@ -176,7 +176,7 @@ export class Advisor implements Suppose {
     };
   }
 
-  /** Accounts of the same wallet and PDA index: the exchange moves collateral between these. */
+  /** Returns the accounts of the same wallet and PDA index: the exchange moves collateral between these. */
   #siblings(account: AccountEntry): readonly AccountEntry[] {
     const { wallet, pdaIndex } = account.ref;
     return this.#world.accounts

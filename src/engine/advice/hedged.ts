@@ -1,4 +1,4 @@
-/** Declared pairs seen from one position: what is reduced along with it in other accounts, so that the hedge keeps its ratio. */
+/** Reductions in other accounts that keep the ratio of declared pairs when one position is reduced. */
 import type { Companion } from "../../advice/amounts.ts";
 import type { Situation } from "../../advice/situation.ts";
 import type { AccountEntry } from "../../state/accounts/account-entry.ts";
@@ -7,7 +7,7 @@ import { wholeSeenMs } from "../../state/wallets/wallets.ts";
 import type { WatchedPair } from "../../state/wallets/watched.ts";
 import type { World } from "../../state/world.ts";
 
-/** `lots` of this account are closed with `of` base lots of the position asked about. */
+/** `lots` of this account are closed for `of` base lots of the reduced position. */
 interface Reached {
   readonly account: AccountEntry;
   readonly lots: bigint;
@@ -15,9 +15,10 @@ interface Reached {
 }
 
 /**
- * The legs that a reduction of a position has to go along with; empty: it is no leg of a pair, or all others are flat.
+ * Returns the legs that have to be reduced together with a position; empty: it is no leg of a pair, or all others are
+ * flat.
  * @param situationOf null: the figures of an account cannot be computed now
- * @returns a text: they are not known, or they cannot be reduced in the same ratio, for this reason
+ * @returns a text: the reason why they are unknown or cannot be reduced in the same ratio
  */
 export function companionsOf(
   account: AccountEntry,
@@ -80,7 +81,7 @@ function holdersOf(leg: Leg, { accounts }: World): readonly AccountEntry[] {
   return accounts.ofWallet(leg.wallet).filter((account) => isOf(leg, account, leg.symbol));
 }
 
-/** The account that holds the most of a leg on its side, of which there is one where the leg is not flat. */
+/** Returns the account with the largest part of a leg on its side; a leg that is not flat has one. */
 function largestHolder(leg: Leg, isLong: boolean, world: World): AccountEntry {
   const held = (account: AccountEntry) => (isLong ? 1n : -1n) * lotsOf(account, leg.symbol);
   return holdersOf(leg, world).reduce((most, account) => (held(account) > held(most) ? account : most));

@@ -1,14 +1,14 @@
-/** Actions that the exchange takes of an account now: by its rights, the status of markets and that of the exchange. */
+/** Actions that the exchange currently permits an account: by its rights, the status of markets and of the exchange. */
 import type { Permits } from "../../advice/situation.ts";
 import { plainWords } from "../../domain/plain-words.ts";
 import type { AccountEntry } from "../../state/accounts/account-entry.ts";
 import type { World } from "../../state/world.ts";
 
-/** A right that no answer told of is taken as there. */
+/** Rights that no answer states count as granted. */
 export function permitsOf({ name, state }: AccountEntry, { markets, exchange }: World): Permits {
   const may = (right: string): boolean => {
     const told = state.capabilities[right];
-    // One that waits for the account to be made active again comes with the action itself.
+    // A right that needs an active account is granted with the action itself.
     return told === undefined || told.immediate || told.viaColdActivation;
   };
   const halted = exchange.facts.values.active === false ? "trading at the exchange is halted" : null;

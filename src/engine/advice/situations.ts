@@ -1,4 +1,4 @@
-/** Accounts as they are now, with the rules that judge them: what is asked about as it would be. */
+/** Current accounts with the rules that judge them, as input of what-if questions and advice. */
 import type { JudgedPosition, JudgedRule, Situation } from "../../advice/situation.ts";
 import { heldMsOf } from "../../alerts/lifecycle.ts";
 import { rulesOf } from "../../evaluate/conditions/subject-rules.ts";
@@ -8,7 +8,10 @@ import type { SubjectNode } from "../../state/subjects.ts";
 import type { World } from "../../state/world.ts";
 import { permitsOf } from "./permits.ts";
 
-/** @returns undefined where the account's figures cannot be computed now: a price, terms of a market or its state are not known */
+/**
+ * @returns undefined if the account's figures cannot be computed now: a price, terms of a market or its state are
+ * unknown
+ */
 export function situationOf(account: AccountEntry, world: World, nowMs: number): Situation | undefined {
   const { risk, node, name, assessed, injected, state } = account;
   if (!assessed || injected || (hasSpot(state) && risk.spot === undefined)) return undefined;

@@ -1,4 +1,4 @@
-/** Books and pairs, as the rest of the tick sees them: what several wallets hold together follows what each of them holds. */
+/** Books and pairs: aggregates of several wallets, updated when a wallet changes. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
@@ -29,9 +29,9 @@ export class Aggregates {
     readonly conditions: Conditions;
     readonly series: Series;
     readonly named: NamedValues;
-    /** From when on an account's state is too old to be a sample of now, ms. */
+    /** Age from which an account's state is no current sample, ms. */
     readonly staleAfterMs: number;
-    /** Wallets that were watched before a reload in the same way. */
+    /** Wallets that were watched in the same way before a reload. */
     readonly kept: ReadonlySet<string>;
     readonly before: Aggregates | undefined;
   }) {
@@ -40,13 +40,13 @@ export class Aggregates {
     this.#pairs = new Pairs(own, before ? before.#pairs : undefined);
   }
 
-  /** After a reload: what books and pairs are made of is known already. */
+  /** After a reload: the members of books and pairs are known already. */
   goOn(builder: ChangesBuilder): void {
     this.#books.goOn();
     this.#pairs.goOn(builder);
   }
 
-  /** After what stands in history was taken back: its subjects are among these. */
+  /** After the stored state was restored: its subjects are among these. */
   start({ ruleStates, keep }: Remembered, atMs: number): void {
     this.#books.start(
       ruleStates.map((state) => state.subject),
@@ -55,13 +55,13 @@ export class Aggregates {
     this.#pairs.start(keep);
   }
 
-  /** Something about a wallet's accounts is new. */
+  /** A wallet's accounts changed. */
   changed(entry: WalletEntry, source: Source | null, builder: ChangesBuilder): void {
     this.#books.changed(entry, source, builder);
     this.#pairs.changed(entry, source, builder);
   }
 
-  /** The same of many wallets, all of them with `null`. `sampled`: it enters history and windows. */
+  /** The same for many wallets; `null`: all of them. `sampled`: it is written to history and windows. */
   manyChanged(
     names: ReadonlySet<string> | null,
     source: Source | null,
@@ -72,33 +72,33 @@ export class Aggregates {
     this.#pairs.manyChanged(names, source, sampled, builder);
   }
 
-  /** Something is new that they only look at. */
+  /** A source changed that aggregates only read. */
   judge(source: Source, builder: ChangesBuilder): void {
     this.#books.judge(source, builder);
     this.#pairs.judge(source, builder);
   }
 
-  /** The doubt about the profit of a book; null: there is none, or it is no book. */
+  /** Returns the doubt about the profit of a book; null: none, or no book. */
   doubtOf({ subject }: SubjectNode): Doubt | null {
     return subject.scope === "book" ? this.#books.doubtOf(subject) : null;
   }
 
-  /** As of `Profit.explainedSince`, of the wallets of a book. */
+  /** Like `Profit.explainedSince`, for the wallets of a book. */
   explainedSince({ subject }: SubjectNode, ms: number, raisedMs: number): ExplainedFlow | null {
     return subject.scope === "book" ? this.#books.explainedSince(subject, ms, raisedMs) : null;
   }
 
-  /** The subjects of books that an event belongs to. */
+  /** Returns the subjects of books that an event belongs to. */
   touchedBy(event: Event): Iterable<SubjectNode> {
     return this.#books.touchedBy(event);
   }
 
-  /** True if an event belongs to this book. */
+  /** Returns true if an event belongs to this book. */
   covers(node: SubjectNode, event: Event): boolean {
     return this.#books.covers(node, event);
   }
 
-  /** The wallets of a book; of any other subject none. */
+  /** Returns the wallets of a book; of any other subject none. */
   members({ subject }: SubjectNode): readonly string[] {
     return subject.scope === "book" ? this.#books.members(subject) : [];
   }

@@ -1,11 +1,11 @@
-/** The members of a rule's books: wallets that it selects, by the label that the books go by. */
+/** The members of a rule's books: the wallets that it selects, grouped by the book label. */
 import type { Subject } from "../../domain/subject.ts";
 import { applies } from "../../evaluate/selection.ts";
 import type { ConditionRule } from "../../rules/index.ts";
 import type { WatchedWallet } from "../../state/wallets/watched.ts";
 import type { World } from "../../state/world.ts";
 
-/** True if a wallet is part of a rule's book: symbols choose among what it holds. */
+/** Returns true if a wallet is part of a rule's book: symbols select among its holdings. */
 export function isMember(rule: ConditionRule, wallet: string, world: Pick<World, "wallet">): boolean {
   const { select, needsSession } = rule;
   const of = { select: { ...select, symbol: null }, needsSession };
@@ -16,7 +16,7 @@ export type BookSubject = Subject & { readonly scope: "book" };
 
 export type Label = NonNullable<BookSubject["label"]>;
 
-/** True if a wallet that is watched is part of this book of the rule. */
+/** Returns true if a watched wallet is part of this book of the rule. */
 export function hasMembers(rule: ConditionRule, { label }: BookSubject, world: World): boolean {
   return [...world.wallets.keys()].some((name) => {
     const carries = label === undefined || world.wallet(name)?.labels[label.name] === label.value;
@@ -24,7 +24,7 @@ export function hasMembers(rule: ConditionRule, { label }: BookSubject, world: W
   });
 }
 
-/** The members of each of a rule's books, with the label that they carry; null: it goes by none. */
+/** Returns the members of each of a rule's books, with their label; null: books without a label. */
 export function groupsOf(
   { by }: ConditionRule,
   members: readonly WatchedWallet[],
@@ -36,7 +36,7 @@ export function groupsOf(
   );
 }
 
-/** The name of a book among all of them. */
+/** Returns the unique name of a book. */
 export function nameOf({ name }: ConditionRule, label: Label | null): string {
   return label === null ? name : `${name}/${label.name}=${label.value}`;
 }

@@ -1,4 +1,4 @@
-/** One book: what its members hold together, kept as sums and written as facts. */
+/** One book: the common holdings of its members, stored as sums and written as facts. */
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
 import { rulesOf } from "../../evaluate/conditions/subject-rules.ts";
@@ -23,7 +23,7 @@ import type { WatchedWallet } from "../../state/wallets/watched.ts";
 import type { World } from "../../state/world.ts";
 import { type BookSubject, type Label, nameOf } from "./book-members.ts";
 
-/** These sources belong to wallets. For any other nobody's silence is the cause. */
+/** Sources that belong to wallets. Missing data of any other source has no wallet as its cause. */
 const ofWallets: ReadonlySet<Source> = new Set(["traderState", "collateral", "fills", "funding"]);
 
 /** One market of a book, or all that it counts. */
@@ -48,7 +48,7 @@ export class Book implements Doubt {
   readonly #label: Label | null;
   readonly #world: World;
   readonly #shareOf: (wallet: string) => Share | undefined;
-  /** Members and their places. */
+  /** The members and their indexes. */
   readonly #places: ReadonlyMap<string, number>;
   readonly #names: readonly string[];
   readonly #symbols: ReadonlySet<string> | null;
@@ -56,7 +56,7 @@ export class Book implements Doubt {
   readonly #bySymbol = new Map<string, Sum>();
   /** The time at which each source last reported on each member, ms. */
   readonly #seen: Readonly<Record<SharedSource, Least>>;
-  /** Margin ratios count negative here, so that the worst is the least. */
+  /** Margin ratios are negated here, so that the worst is the least. */
   readonly #ratio: Least;
   readonly #move: Least;
   readonly #adverse: Least;
@@ -65,20 +65,20 @@ export class Book implements Doubt {
   #pnlToday = 0;
   #inToday = 0;
   #outToday = 0;
-  /** Members whose profit of the day is not known. */
+  /** Number of members whose profit of the day is unknown. */
   #untold = 0;
   readonly #sums: Record<SummedField, number> = { netDeposits: 0, feesToday: 0, fundingToday: 0 };
-  /** Members of which these are not known. */
+  /** Number of members for which each of these is unknown. */
   readonly #unsummed: Record<SummedField, number> = { netDeposits: 0, feesToday: 0, fundingToday: 0 };
-  /** Members whose account figures are not known. */
+  /** Number of members whose account figures are unknown. */
   #unassessed = 0;
-  /** Ages are those of all members: the same for each of its subjects. */
+  /** Ages over all members: the same for each of its subjects. */
   readonly #seenMs: Facts["seenMs"] = {};
-  /** Looks at figures that are the same for all of its markets: each answer is one about all of them. */
+  /** True if figures that are common to all of its markets are read: each answer then concerns all of them. */
   readonly #sharedRead: boolean;
-  /** Markets of which something changed since they were written. */
+  /** Markets that changed since the last write. */
   readonly #touched = new Set<string>();
-  /** By market; "" is the one over all. */
+  /** By market; "" is the total. */
   readonly #nodes = new Map<string, SubjectNode>();
 
   constructor(
@@ -127,12 +127,12 @@ export class Book implements Doubt {
     return this.#outToday / usdScale;
   }
 
-  /** True unless all of it cancels out: money that left one wallet may have come into another. */
+  /** Returns true unless all of it cancels out: money that left one wallet may have entered another. */
   get #isOpen(): boolean {
     return this.#inToday + this.#outToday !== 0;
   }
 
-  /** The doubt about the profit of today; null: there is none. */
+  /** The doubt about the profit of today; null: none. */
   get doubt(): Doubt | null {
     return this.#isOpen ? this : null;
   }
@@ -151,7 +151,7 @@ export class Book implements Doubt {
     return nameOf(this.#rule, this.#label);
   }
 
-  /** True if it is the book of this rule, too; it is judged by it then. */
+  /** Returns true if this rule has the same book, which it can then judge. */
   goesOn(rule: ConditionRule, names: readonly string[]): boolean {
     const same = rule.fingerprint === this.#rule.fingerprint && names.join("\n") === this.#names.join("\n");
     if (same) this.#rule = rule;
@@ -166,7 +166,7 @@ export class Book implements Doubt {
     return this.#names;
   }
 
-  /** Returns true for an event of a member, in the markets that the subject counts; flows are of no market. */
+  /** Returns true for an event of a member, in the subject's markets; flows belong to no market. */
   covers({ subject }: SubjectNode, { wallet, symbol }: Event): boolean {
     if (wallet === null || !this.has(wallet) || subject.scope !== "book") return false;
     const market = symbol?.toUpperCase();
@@ -178,7 +178,7 @@ export class Book implements Doubt {
     return this.#places.has(wallet);
   }
 
-  /** True if each member was read lately: an older reading is no sample of now. */
+  /** Returns true if each member was read recently: an older reading is no current sample. */
   isFresh(nowMs: number): boolean {
     return nowMs - this.#seen.traderState.value <= this.#rule.staleAfterMs.traderState;
   }
@@ -233,10 +233,10 @@ export class Book implements Doubt {
     }
   }
 
-  /** Made once; a market that nobody holds any more is a book of nothing. */
+  /** Creates a market's node once; a market without holders stays as an empty book. */
   #node(symbol: string): void {
     if (this.#nodes.has(symbol)) return;
-    // Before all were read nobody can say that something came about just now.
+    // Before all members were read it is unknown if something appeared just now.
     const first = this.#seen.traderState.value === Number.NEGATIVE_INFINITY;
     const subject = {
       scope: "book",
@@ -258,7 +258,7 @@ export class Book implements Doubt {
     );
   }
 
-  /** The members whose part of a figure is not known. */
+  /** Returns the members whose part of a figure is unknown. */
   #untoldOf(field: string): readonly string[] {
     const partOf = ({ sums, pnlToday, equity }: Share): number => {
       const summed = summedFields.find((one) => one === field);
@@ -272,7 +272,7 @@ export class Book implements Doubt {
     });
   }
 
-  /** Brings the facts that rules see up to date. @returns the subjects about which something is new */
+  /** Updates the facts that rules see. @returns the changed subjects */
   write(): Iterable<SubjectNode> {
     if (this.#rule.by !== "market" || this.#sharedRead) {
       this.writeAll();
@@ -281,7 +281,7 @@ export class Book implements Doubt {
     const written: SubjectNode[] = [];
     this.#age();
     for (const [symbol, node] of this.#nodes) {
-      // What could not be judged may be able to now, whosever answer it is.
+      // A subject that could not be judged may be judged now, whichever wallet answered.
       const waits = rulesOf(node).instances.some((instance) => instance.unknown !== null);
       if (!waits && !this.#touched.has(symbol)) continue;
       this.#writeNode(symbol, node);
@@ -306,10 +306,10 @@ export class Book implements Doubt {
     const sum = symbol === "" ? this.#all : (this.#bySymbol.get(symbol) ?? nothing);
     values.wallets = this.#names.length;
     values.label = this.#label?.value ?? "";
-    // As the field says it: since when its wallets are asked.
+    // As the field defines it: time since which its wallets are asked.
     values.staleWallets = this.#startedMs;
     if (seenMs.traderState === undefined) {
-      // Of a wallet that was not read yet nobody can say that it holds nothing.
+      // It is unknown whether an unread wallet holds something.
       for (const field of summed) delete values[field];
       return;
     }
@@ -341,7 +341,7 @@ export class Book implements Doubt {
   }
 }
 
-/** Figures of one market; the others are of the wallets as a whole. */
+/** Figures of one market; the others concern the wallets as a whole. */
 const ofMarkets: ReadonlySet<string> = new Set([
   ...["netNotional", "grossNotional", "netSize", "wallets", "label"],
 ]);

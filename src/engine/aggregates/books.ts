@@ -1,9 +1,10 @@
 /**
- * Books: what the wallets that a rule selects hold together, over all markets or market by market. There is one a rule,
- * since the rule says whose book it is, or one for each value of the label that it names; without such rules nothing is kept.
+ * Books: the common holdings of the wallets that a rule selects, over all markets or market by market. There is one for
+ * each rule, or one for each value of the label that it names; without such rules nothing is kept.
  *
- * Sums are kept by what changes: a wallet's old share goes out, its new one comes in. An answer about one of thousands of
- * wallets costs the logarithm of their count for each book, not a look at all of them.
+ * Sums are updated by difference: a wallet's old share is removed, its new one added. An answer about one of thousands
+ * of
+ * wallets costs the logarithm of their number for each book, not a pass over all of them.
  */
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
@@ -29,19 +30,22 @@ export interface BooksParts {
   readonly conditions: Conditions;
   readonly series: Series;
   readonly named: NamedValues;
-  /** Wallets that were watched before a reload in the same way. */
+  /** Wallets that were watched in the same way before a reload. */
   readonly kept: ReadonlySet<string>;
 }
 
 export class Books {
   readonly #parts: BooksParts;
   readonly #books: readonly Book[];
-  /** Those that were not there before a reload. */
+  /** Books that did not exist before a reload. */
   readonly #fresh = new Set<Book>();
-  /** The present share of each wallet. */
+  /** The current share of each wallet. */
   readonly #shares = new Map<string, Share>();
 
-  /** @param before those of the watch that is replaced at a reload: books of the same condition and members go on */
+  /**
+   * @param before the books of the watch that is replaced at a reload: those with the same condition and members
+   * continue
+   */
   constructor(parts: BooksParts, before?: Books) {
     this.#parts = parts;
     const { kept, world } = parts;
@@ -66,12 +70,12 @@ export class Books {
     for (const book of known.values()) for (const node of book.nodes) world.nodes.delete(node.name);
   }
 
-  /** @param standing subjects of which something stands in history: it ends by being judged */
+  /** @param standing subjects with stored state: it ends by being judged */
   start(standing: readonly string[], atMs: number): void {
     for (const book of this.#fresh) book.start(standing, atMs);
   }
 
-  /** After a reload: what its members hold is known already. */
+  /** After a reload: the holdings of its members are known already. */
   goOn(): void {
     const { wallets, accounts } = this.#parts.world;
     for (const book of this.#fresh) {
@@ -85,7 +89,7 @@ export class Books {
     }
   }
 
-  /** Something about a wallet's accounts is new. */
+  /** A wallet's accounts changed. */
   changed(entry: WalletEntry, source: Source | null, builder: ChangesBuilder): void {
     const touched = this.#take(entry);
     for (const book of touched) {
@@ -93,7 +97,7 @@ export class Books {
     }
   }
 
-  /** Something about many wallets is new; `null`: about all. `sampled`: it enters history and windows. */
+  /** Many wallets changed; `null`: all. `sampled`: it is written to history and windows. */
   manyChanged(
     names: ReadonlySet<string> | null,
     source: Source | null,
@@ -118,7 +122,7 @@ export class Books {
     }
   }
 
-  /** Something is new that books only look at: the exchange, a market's rate. */
+  /** A source changed that books only read: the exchange, a market's rate. */
   judge(source: Source, builder: ChangesBuilder): void {
     for (const book of this.#books)
       for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, builder);
@@ -128,18 +132,18 @@ export class Books {
     return this.#of(subject)?.doubt ?? null;
   }
 
-  /** The subjects of books that an event belongs to. */
+  /** Yields the subjects of books that an event belongs to. */
   *touchedBy(event: Event): Iterable<SubjectNode> {
     for (const book of this.#books) for (const node of book.nodes) if (book.covers(node, event)) yield node;
   }
 
-  /** True if an event belongs to this book. */
+  /** Returns true if an event belongs to this book. */
   covers(node: SubjectNode, event: Event): boolean {
     const { subject } = node;
     return subject.scope === "book" && this.#of(subject)?.covers(node, event) === true;
   }
 
-  /** The wallets of a book. */
+  /** Returns the wallets of a book. */
   members(subject: BookSubject): readonly string[] {
     return this.#of(subject)?.members ?? [];
   }
@@ -148,7 +152,7 @@ export class Books {
     return this.#books.find((book) => book.isOf(subject));
   }
 
-  /** As of `Profit.explainedSince`. */
+  /** Like `Profit.explainedSince`. */
   explainedSince(subject: BookSubject, ms: number, raisedMs: number): ExplainedFlow | null {
     const book = this.#of(subject);
     if (!book) return null;
@@ -159,7 +163,7 @@ export class Books {
     return null;
   }
 
-  /** @returns the books that it is a part of */
+  /** @returns the books that it is part of */
   #take(entry: WalletEntry): readonly Book[] {
     const { name } = entry.wallet;
     const touched = this.#books.filter((book) => book.has(name));

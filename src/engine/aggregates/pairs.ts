@@ -1,5 +1,5 @@
 /**
- * Declared hedges: legs that are meant to cancel out. How much of the largest leg is naked, since when, and what did it.
+ * Declared hedges: legs that should cancel out. Computes the unhedged part of the largest leg, its start and its cause.
  *
  *   sizes of the legs (accounts) ──► imbalance, naked size ──┐
  *   events on the legs ──► what broke it (PairBreaks) ───────┴──► facts ──► rules of scope pair
@@ -35,13 +35,13 @@ export interface PairsParts {
   readonly conditions: Conditions;
   readonly series: Series;
   readonly named: NamedValues;
-  /** From when on an account's state is too old to be a sample of now, ms. */
+  /** Age from which an account's state is no current sample, ms. */
   readonly staleAfterMs: number;
-  /** Wallets that were watched before a reload in the same way. */
+  /** Wallets that were watched in the same way before a reload. */
   readonly kept: ReadonlySet<string>;
 }
 
-/** The part that survives a restart, while a pair is lopsided. */
+/** The part stored for restarts, while a pair is lopsided. */
 interface Kept {
   readonly by: Breaker | "";
   /** The time at which it was last whole, ms; null: never since watching began. */
@@ -59,9 +59,9 @@ interface Pair {
   readonly legs: readonly Leg[];
   readonly node: SubjectNode;
   readonly breaks: PairBreaks;
-  /** From before the start. */
+  /** The state from before the start. */
   restored: Kept | null;
-  /** Null while it is whole or not known. */
+  /** Null while it is whole or unknown. */
   lopsided: Kept | null;
   /** The time at which it was last seen whole, ms. */
   wholeMs: number | null;
@@ -72,10 +72,10 @@ export class Pairs {
   readonly #pairs: Pair[] = [];
   readonly #byWallet = new Map<string, Pair[]>();
 
-  /** The pairs declared before a reload, by name, until it is taken over. */
+  /** The pairs declared before a reload, by name, until they are taken over. */
   readonly #former = new Map<string, Pair>();
 
-  /** @param before those of the watch that is replaced at a reload: pairs of the same legs go on */
+  /** @param before the pairs of the watch that is replaced at a reload: those with the same legs continue */
   constructor(parts: PairsParts, before?: Pairs) {
     this.#parts = parts;
     if (!before) return;
@@ -92,7 +92,7 @@ export class Pairs {
     const { world, pairs } = this.#parts;
     for (const settings of pairs) {
       const legs = settings.legs.flatMap((text) => parseLeg(text) ?? []);
-      // A pair of which a wallet is not watched can never be judged, and was refused when it was read.
+      // A pair with an unwatched wallet cannot be judged, and was refused with the configuration.
       if (legs.length < 2 || legs.some((leg) => !world.wallets.has(leg.wallet))) continue;
       const silent = (source: Source, sinceMs: number): readonly string[] =>
         source === "traderState"
@@ -133,18 +133,18 @@ export class Pairs {
       this.#byWallet.set(wallet, [...(this.#byWallet.get(wallet) ?? []), pair]);
   }
 
-  /** After a reload: what the legs of new pairs hold is known already. */
+  /** After a reload: the holdings of new pairs' legs are known already. */
   goOn(builder: ChangesBuilder): void {
     for (const pair of this.#pairs) if (!this.#former.has(pair.settings.name)) this.#write(pair, builder);
     this.#former.clear();
   }
 
-  /** Something about a wallet's accounts is new. */
+  /** A wallet's accounts changed. */
   changed({ wallet }: WalletEntry, source: Source | null, builder: ChangesBuilder): void {
     for (const pair of this.#byWallet.get(wallet.name) ?? []) this.#update(pair, source, builder);
   }
 
-  /** `null`: something about all wallets is new. `sampled`: it enters history and windows. */
+  /** Many wallets changed; `null`: all. `sampled`: it is written to history and windows. */
   manyChanged(
     names: ReadonlySet<string> | null,
     source: Source | null,
@@ -168,7 +168,7 @@ export class Pairs {
     for (const { node } of this.#pairs) this.#parts.conditions.judgeNode(node, source, builder);
   }
 
-  /** An event became known. What it did to the sizes may be known already, or is asked for at once. */
+  /** Takes an event. Its effect on the sizes may be known already, or is requested at once. */
   happened(event: Event, builder: ChangesBuilder): void {
     if (event.wallet === null) return;
     for (const pair of this.#byWallet.get(event.wallet) ?? []) {
@@ -192,7 +192,7 @@ export class Pairs {
     for (const source of sharedSources) noteSeen(seenMs, source, this.#seenOf(pair, source));
     const sizes = legs.map((leg) => sizeOf(leg, world));
     const largest = Math.max(...sizes.map(Math.abs));
-    // A leg that was not read yet is not flat.
+    // An unread leg is not flat.
     if (Number.isNaN(largest) || seenMs.traderState === undefined) {
       for (const field of computed) delete values[field];
       return;
@@ -209,7 +209,7 @@ export class Pairs {
     values.legs = legs.map((leg, i) => `${leg.text} ${legText(sizes[i]!)}`).join(", ");
     if (imbalance <= settings.tolerance) this.#whole(pair, builder);
     else this.#broken(pair, builder);
-    // As the field says it: +∞ while it is whole, -∞ where it never was.
+    // As the field defines it: +∞ while it is whole, -∞ if it never was.
     values.lopsidedFor = pair.lopsided
       ? (pair.lopsided.wholeMs ?? Number.NEGATIVE_INFINITY)
       : Number.POSITIVE_INFINITY;
@@ -229,7 +229,7 @@ export class Pairs {
     const own = accounts
       .ofWallet(wallet)
       .map(({ ref, slot, seenMs }): AccountShown => ({ ...ref, slot, atMs: seenMs }));
-    // A whole answer shows all accounts, and so do frames of the stream about each: they are as old as the oldest.
+    // A complete answer shows all accounts, and so do frames of the stream about each: they are as old as the oldest.
     const wholes = [...(wallets.get(wallet)?.seenMs ?? [])].map(([pdaIndex, readMs]): AccountShown => {
       const there = own.filter((one) => one.pdaIndex === pdaIndex);
       const of = { wallet, pdaIndex, subaccount: null };
@@ -249,19 +249,22 @@ export class Pairs {
     pair.restored = null;
     if (before?.by !== by || before.wholeMs !== wholeMs) keep(pair, pair.lopsided, builder);
     if (!begins || by !== "") return;
-    // The word why may be under way.
+    // The event that explains it may be on its way.
     for (const wallet of walletsOf(pair.legs))
       for (const source of ["notifications", "liquidations", "fills"] as const) builder.ask(source, wallet);
   }
 
-  /** The age of a source: of its wallets, or of its own market alone, whatever else its wallets hold. */
+  /**
+   * Returns the time of a source: of its wallets, or of its own market alone, regardless of other holdings of its
+   * wallets.
+   */
   #seenOf({ legs }: Pair, source: SharedSource): number {
     const ofWallets = Math.min(...walletsOf(legs).map((name) => this.#seenMs(name, source)));
     if (source !== "markets" && source !== "marketConfig") return ofWallets;
     const { world } = this.#parts;
     if (legs.every((leg) => sizeOf(leg, world) === 0)) return Number.POSITIVE_INFINITY;
     const market = world.markets.entries.get(legs[0]!.symbol);
-    // Positions that are given as figures come without a market.
+    // Injected positions come without a market.
     return market?.facts.seenMs[source] ?? ofWallets;
   }
 

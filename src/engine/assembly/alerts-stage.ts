@@ -1,4 +1,4 @@
-/** The second stage: alerts, those that perpwatch raises about itself among them, and what ends them. */
+/** The second stage: alerts, including the built-in ones, and their ends. */
 import { AlertBook } from "../../alerts/alert-book.ts";
 import { Endings } from "../../alerts/endings/endings.ts";
 import { incidentsOptions } from "../../alerts/incidents/incidents.ts";
@@ -80,7 +80,7 @@ export function alertsStage(of: Beginning & StateParts, later: Later): AlertPart
   };
 }
 
-/** The names of the rules whose condition was not there before. */
+/** Returns the names of the rules whose condition is new. */
 function newRules(before: RuleSet, now: RuleSet): readonly string[] {
   const known = new Map(
     [...before.conditions, ...before.events].map((rule) => [rule.name, rule.fingerprint]),

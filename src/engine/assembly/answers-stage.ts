@@ -1,4 +1,4 @@
-/** The last stage: what the exchange answered is taken in, and what history knew is restored. */
+/** The last stage: takes the exchange's answers, and restores the stored state. */
 import { eventFacts } from "../../state/event-facts.ts";
 import { EventWindows } from "../../state/windows/event-windows.ts";
 import { AccountAnswers } from "../account-answers.ts";

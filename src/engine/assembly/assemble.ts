@@ -1,4 +1,4 @@
-/** The composition of the engine, in stages, and its start from what history knew. */
+/** Composes the engine in stages, and starts it from the stored state. */
 import { firstLookMs } from "../../alerts/patience.ts";
 import { Deadlines } from "../../domain/deadlines.ts";
 import { needsOf } from "../../state/wants.ts";
@@ -11,7 +11,7 @@ import { evaluationStage } from "./evaluation-stage.ts";
 import type { Beginning, CommonParts, Later, Parts } from "./parts.ts";
 import { stateStage } from "./state-stage.ts";
 
-/** @param before the parts of the engine that this one replaces at a reload: what they know goes over */
+/** @param before the parts of the engine that this one replaces at a reload: their knowledge is transferred */
 export function assemble(
   settings: WatchSettings,
   remembered: Remembered,
@@ -44,7 +44,7 @@ export function assemble(
   return parts;
 }
 
-/** Restores what history knew, and attaches the rules to the subjects that stand. */
+/** Restores the stored state, and attaches the rules to the existing subjects. */
 function start(parts: Parts, remembered: Remembered): void {
   const { startedMs, moment, world, alerts, endings, downtime, conditions, named } = parts;
   for (const event of remembered.liquidations) endings.liquidations.remember(event, startedMs);
@@ -60,7 +60,7 @@ function start(parts: Parts, remembered: Remembered): void {
   parts.aggregates.start(remembered, startedMs);
 }
 
-/** Keeps the readings from before a reload: what history says of it is settled by that at once. */
+/** Keeps the readings from before a reload: stored states are checked against them at once. */
 function goOn(parts: Parts): void {
   const { moment, world, restoring } = parts;
   const { builder } = moment;

@@ -1,4 +1,4 @@
-/** The third stage: rules and what they are judged by. */
+/** The third stage: rules and their inputs. */
 import { textPatienceMs } from "../../alerts/patience.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { formatDurationMs } from "../../domain/duration.ts";

@@ -1,6 +1,6 @@
 /**
- * The parts of the engine by the stages in which they are made: state, alerts, evaluation, answers. A part takes those of the stages
- * before its own. Where it has to call one of a later stage, it asks for it when it calls, by `Later`.
+ * The parts of the engine by the stages in which they are made: state, alerts, evaluation, answers. A part gets those
+ * of earlier stages. If it has to call one of a later stage, it gets it at call time by `Later`.
  */
 import type { AlertBook } from "../../alerts/alert-book.ts";
 import type { Endings } from "../../alerts/endings/endings.ts";
@@ -51,13 +51,13 @@ export interface CommonParts {
   readonly moment: Moment;
   readonly deadlines: Deadlines;
   readonly needs: Needs;
-  /** Until when what holds at its first judgement was so when watching began, ms. */
+  /** Time until which a condition that holds at its first judgement counts as held since watching began, ms. */
   readonly firstLookUntilMs: number;
 }
 
 export interface Beginning extends CommonParts {
   readonly remembered: Remembered;
-  /** The parts of the engine that this one replaces at a reload; null: there is none. What they know goes over. */
+  /** The parts of the engine that this one replaces at a reload; null: none. Their knowledge is transferred. */
   readonly before: Parts | null;
 }
 
@@ -111,8 +111,8 @@ export interface AnswerParts {
   readonly injected: InjectedFacts;
 }
 
-/** Without what the engine began with: it would hold those of all reloads before. */
+/** Without the initial parts: they would hold those of all earlier reloads. */
 export type Parts = CommonParts & StateParts & AlertParts & EvaluationParts & AnswerParts;
 
-/** All parts, for what is called when all of them stand. @throws Error before */
+/** Returns all parts, for calls after assembly. @throws Error before */
 export type Later = () => Parts;

@@ -1,4 +1,4 @@
-/** The first stage: what is known of accounts, wallets, markets and the day. */
+/** The first stage: the state of accounts, wallets, markets and the day. */
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import { Holdings } from "../../state/accounts/holdings.ts";
 import { Openings } from "../../state/accounts/openings.ts";

@@ -1,4 +1,4 @@
-/** Takes the list of the assets that may be collateral, and asks for it where an account holds one that it lacks. */
+/** Takes the list of collateral assets, and requests it if an account holds one that it lacks. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Observation } from "../../domain/observation.ts";
@@ -12,10 +12,10 @@ export class CollateralAssets {
   readonly #world: World;
   readonly #readers: MarketReaders;
   readonly #aggregates: Aggregates;
-  /** Assets that were asked for because no list named them. */
+  /** Assets for which the list was requested because it did not name them. */
   readonly #wantedAssets: Set<number>;
 
-  /** @param before those of the watch that is replaced at a reload */
+  /** @param before the assets of the watch that is replaced at a reload */
   constructor(
     world: World,
     readers: MarketReaders,
@@ -28,7 +28,7 @@ export class CollateralAssets {
     this.#wantedAssets = before ? before.#wantedAssets : new Set();
   }
 
-  /** The assets that may be collateral beside the quote token. */
+  /** Takes the collateral assets other than the quote token. */
   take({ assets }: Observation & { readonly kind: "collateralAssets" }, builder: ChangesBuilder): void {
     this.#world.markets.takeAssets(assets, builder.atMs);
     const touched = new Set<string>();
@@ -41,7 +41,7 @@ export class CollateralAssets {
     if (touched.size > 0) this.#aggregates.manyChanged(touched, "marketConfig", false, builder);
   }
 
-  /** Asks once for the list of assets where it does not name one that an account holds. */
+  /** Requests the list of assets once if it does not name one that an account holds. */
   want({ state }: AccountEntry, builder: ChangesBuilder): void {
     for (const { assetIndex, balance } of state.spotCollaterals) {
       if (balance <= 0n || this.#world.markets.assets?.has(assetIndex) || this.#wantedAssets.has(assetIndex))

@@ -1,4 +1,4 @@
-/** Decides the unit of the funding rates in the market statistics, and keeps it over restarts. */
+/** Decides the unit of the funding rates in the market statistics, and stores it for restarts. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Facts } from "../../domain/facts.ts";
@@ -11,8 +11,8 @@ export class FundingUnitChoice {
   readonly #takenUnit: TakenUnit;
 
   /**
-   * @param facts as history had them at the start
-   * @param before that of the watch which is replaced at a reload
+   * @param facts the stored facts at the start
+   * @param before the choice of the watch that is replaced at a reload
    */
   constructor(
     world: World,

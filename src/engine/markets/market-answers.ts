@@ -1,6 +1,6 @@
 /**
- * Takes what the exchange reports about its markets and itself: prices, configuration, funding rates, status. Each is taken
- * into the facts and windows that rest on it, and everything that reads it is judged.
+ * Takes the exchange's data about its markets and itself: prices, configuration, funding rates, status. Each is written
+ * to the facts and windows that depend on it, and everything that reads it is judged.
  */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -24,8 +24,8 @@ import { MarketWarnings } from "./market-warnings.ts";
 import { UnlistedMarkets, type UnlistedMarketsParts } from "./unlisted-markets.ts";
 
 /**
- * Prices that come by themselves are judged each time and kept this often at most, or as often as they are asked for: a
- * moving market would fill the disk, and windows hold what history stores.
+ * Minimum interval at which streamed prices are stored, unless they are requested more often. They are judged each
+ * time: a moving market would fill the disk, and windows hold what history stores.
  */
 const maxLiveSampleMs = 2_000;
 
@@ -38,7 +38,7 @@ export interface MarketAnswersParts
   readonly settings: WatchSettings;
   readonly series: Series;
   readonly named: NamedValues;
-  /** For the log. */
+  /** Writes a warning to the log. */
   readonly warn: (text: string) => void;
   /** The predecessor at a reload, whose readings are taken over. */
   readonly before: MarketAnswers | undefined;
@@ -54,10 +54,10 @@ export class MarketAnswers {
   readonly #fundingUnit: FundingUnitChoice;
   readonly list: MarketList;
   readonly assets: CollateralAssets;
-  /** The time at which each market last entered windows and history, ms. */
+  /** The time at which each market was last written to windows and history, ms. */
   readonly #sampledMs: Map<string, number>;
   readonly #liveSampleMs: number;
-  /** Age at which prices are too old, ms. */
+  /** Age from which prices are too old, ms. */
   readonly #pricesStaleMs: number;
 
   constructor(parts: MarketAnswersParts) {
@@ -82,10 +82,10 @@ export class MarketAnswers {
     this.#rememberedStatus = statusFact.get(parts.facts, "exchange") ?? {};
   }
 
-  /** Prices of all markets, or (`live`) of those that moved. */
+  /** Takes prices of all markets, or (`live`) of those that moved. */
   prices(seen: Seen<"prices">, builder: ChangesBuilder): void {
     const live = seen.live === true;
-    // A stream that is connected brings nothing while no price moves.
+    // A connected stream delivers nothing while no price moves.
     const quiet = live && this.#world.daemon.facts.values.streamConnected === true;
     this.#world.markets.notePrices(builder.atMs, quiet ? Number.POSITIVE_INFINITY : this.#pricesStaleMs);
     const moved = new Set<string>();
@@ -135,7 +135,7 @@ export class MarketAnswers {
     this.#parts.aggregates.manyChanged(live ? touched : null, "markets", !live, builder);
   }
 
-  /** The funding rate that one market settled last. */
+  /** Takes the last settled funding rate of one market. */
   rate(seen: Seen<"fundingRate">, builder: ChangesBuilder): void {
     const { symbol, ratePerHour } = seen;
     const { noData, series } = this.#parts;
@@ -163,7 +163,7 @@ export class MarketAnswers {
     this.#readers.judge(market, "fundingRates", builder, touched);
   }
 
-  /** The order book of one market. */
+  /** Takes the order book of one market. */
   depth(seen: Seen<"depth">, builder: ChangesBuilder): void {
     const { market, node } = this.#read(seen.symbol, "orderbook", builder, (markets) =>
       markets.takeDepth(seen, builder.atMs),
@@ -173,7 +173,7 @@ export class MarketAnswers {
     this.#readers.judge(market, "orderbook", builder);
   }
 
-  /** The price of one market elsewhere, and how much it moves. */
+  /** Takes the external price of one market and its volatility. */
   external(seen: Seen<"external">, builder: ChangesBuilder): void {
     const { market, node } = this.#read(seen.symbol, "candles", builder, (markets) =>
       markets.takeExternal(seen, builder.atMs),
@@ -183,7 +183,7 @@ export class MarketAnswers {
     this.#readers.judge(market, "candles", builder);
   }
 
-  /** Takes whether a market is in session. A change is an event of the market. */
+  /** Takes the session state of a market. A change is an event of the market. */
   session(seen: Seen<"calendar">, builder: ChangesBuilder): void {
     const known = this.#world.markets.entry(seen.symbol).facts.values.sessionState;
     const { market } = this.#read(seen.symbol, "calendars", builder, (markets) =>
@@ -206,7 +206,7 @@ export class MarketAnswers {
     return { market, node };
   }
 
-  /** Takes whether the exchange is open, and for what. */
+  /** Takes the status of the exchange, and the actions it permits. */
   status(seen: Seen<"exchangeStatus">, builder: ChangesBuilder): void {
     const values = this.#world.exchange.facts.values;
     const before = values.active === undefined ? this.#rememberedStatus : values;
@@ -229,7 +229,7 @@ export class MarketAnswers {
   }
 }
 
-/** Some of a market's figures, by name. */
+/** Returns some of a market's figures, by name. */
 function only({ facts }: MarketEntry, fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(fields.map((field) => [field, facts.values[field]]));
 }

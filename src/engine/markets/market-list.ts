@@ -1,4 +1,4 @@
-/** Takes the list of the markets with their configuration. */
+/** Takes the list of markets with their configuration. */
 
 import type { NoData } from "../../alerts/own/no-data.ts";
 import type { MarketConfig } from "../../domain/account.ts";
@@ -24,9 +24,9 @@ export interface MarketListParts {
   readonly noData: NoData;
   readonly noDataWatches: NoDataWatches;
   readonly aggregates: Aggregates;
-  /** Facts as history had them at the start. */
+  /** The stored facts at the start. */
   readonly facts: Facts;
-  /** A change is an event of our own making. */
+  /** Takes an event that is derived here from a change. */
   readonly happened: (event: Event, builder: ChangesBuilder) => void;
   readonly readers: MarketReaders;
   readonly sessions: MarketSessions;
@@ -79,8 +79,8 @@ export class MarketList {
   }
 
   /**
-   * The market list tells of a session that began or ended before the calendar does, which is read seldom: it counts at
-   * once, and the calendar is asked for the next transition. It was not read by that.
+   * Takes a session change from the market list, which shows it before the rarely read calendar: it counts at once, and
+   * the calendar is requested for the next transition. The calendar's reading time does not change.
    */
   #sessionListed({ symbol, commodityStatus }: MarketConfig, builder: ChangesBuilder): void {
     const market = this.#world.markets.entry(symbol);
@@ -96,7 +96,9 @@ export class MarketList {
     this.#parts.readers.judge(market, "calendars", builder);
   }
 
-  /** The configuration of a market at the time when the daemon stopped, for comparison only: risk is computed from answers. */
+  /**
+   * Returns the configuration of a market when the daemon stopped, for comparison only: risk is computed from answers.
+   */
   #rememberedConfig(node: string): Readonly<Record<string, string>> | null {
     const config = configFact.get(this.#parts.facts, node);
     return config === null ? null : comparable(config);

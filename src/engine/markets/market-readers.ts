@@ -1,4 +1,4 @@
-/** Judges what reads of a market: as its own, or by its name. */
+/** Judges the readers of a market: subjects in it, and rules that name it. */
 
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { MarketRead, Source } from "../../domain/sources.ts";
@@ -38,14 +38,14 @@ export class MarketReaders {
     this.#parts.judgeAccount(account, source, builder);
   }
 
-  /** Returns true if rules name the markets of which they read this. */
+  /** Returns true if rules read this source of markets by name. */
   isNamed(source: Source): boolean {
     return this.#namedBy.has(source);
   }
 
   /**
-   * Judges what reads this of the market: as its own, or by its name.
-   * @param touched wallets whose own figures moved with it
+   * Judges the readers of this source of the market: subjects in it, and rules that name it.
+   * @param touched wallets whose own figures changed with it
    */
   judge(
     { symbol }: MarketEntry,
@@ -74,7 +74,7 @@ export class MarketReaders {
     }
   }
 
-  /** The configuration of an account's markets or collateral is new. */
+  /** The configuration of an account's markets or collateral changed. */
   configured(account: AccountEntry, builder: ChangesBuilder): void {
     this.#world.accountStates.configured(account);
     this.#world.assessment.assess(account);
@@ -82,7 +82,7 @@ export class MarketReaders {
     this.#parts.judgeAccount(account, "marketConfig", builder);
   }
 
-  /** Something about the accounts of these wallets is new. */
+  /** The accounts of these wallets changed. */
   walletsChanged(names: Iterable<string>, source: Source, builder: ChangesBuilder): void {
     const { accounts, wallets } = this.#world;
     for (const name of names) {

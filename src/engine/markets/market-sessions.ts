@@ -14,8 +14,8 @@ export class MarketSessions {
   readonly #happened: (event: Event, builder: ChangesBuilder) => void;
 
   /**
-   * @param facts as history had them at the start
-   * @param happened called with an event of our own making
+   * @param facts the stored facts at the start
+   * @param happened takes an event that is derived here
    */
   constructor(world: World, facts: Facts, happened: (event: Event, builder: ChangesBuilder) => void) {
     this.#world = world;

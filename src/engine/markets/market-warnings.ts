@@ -1,4 +1,4 @@
-/** Warns of answers about markets that contradict others or cannot be, each once while it lasts. */
+/** Warns of contradictory or impossible answers about markets, each once while it lasts. */
 
 import type { NoData } from "../../alerts/own/no-data.ts";
 import type { MarketPrices } from "../../domain/account.ts";
@@ -17,7 +17,7 @@ export interface MarketWarningsParts {
   readonly world: World;
   readonly noData: NoData;
   readonly ruleSet: RuleSet;
-  /** For the log. */
+  /** Writes a warning to the log. */
   readonly warn: (text: string) => void;
 }
 
@@ -28,14 +28,14 @@ export class MarketWarnings {
   /** The defect of each market's prices in the newest answer. */
   readonly #badPrices = new Map<string, string>();
 
-  /** @param before those of the watch that is replaced at a reload */
+  /** @param before the warnings of the watch that is replaced at a reload */
   constructor(parts: MarketWarningsParts, before: MarketWarnings | undefined) {
     this.#parts = parts;
     this.#toldUnlisted = before ? before.#toldUnlisted : false;
     this.#reportedMismatches = before ? before.#reportedMismatches : new Set();
   }
 
-  /** Reports a mark or index price that cannot be one, once while it lasts. */
+  /** Reports an impossible mark or index price, once while it lasts. */
   noteBadPrices({ symbol, markPriceUsd, oraclePriceUsd }: MarketPrices, builder: ChangesBuilder): void {
     const name = symbol.toUpperCase();
     const bad = isPrice(markPriceUsd)
@@ -64,7 +64,7 @@ export class MarketWarnings {
     this.#parts.warn(detail);
   }
 
-  /** Says once which symbols of the rules the exchange does not list: a rule that waits for one waits for ever. */
+  /** Reports once the symbols of rules that the exchange does not list: a rule that waits for one never fires. */
   noteUnlisted(listed: readonly string[]): void {
     if (this.#toldUnlisted || listed.length === 0) return;
     this.#toldUnlisted = true;
@@ -74,7 +74,7 @@ export class MarketWarnings {
     }
   }
 
-  /** Compares an answer about a market with those of others; a difference is told once while it lasts. */
+  /** Compares an answer about a market with those of others; a difference is reported once while it lasts. */
   compare(entry: MarketEntry): void {
     const rate = rateMismatch(entry, this.#parts.world.markets.fundingUnit);
     const session = sessionMismatch(entry);

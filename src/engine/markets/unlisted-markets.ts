@@ -1,4 +1,4 @@
-/** Drops the markets that the exchange lists no longer. */
+/** Removes the markets that the exchange no longer lists. */
 
 import type { AlertBook } from "../../alerts/alert-book.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -15,7 +15,7 @@ export interface UnlistedMarketsParts {
 
 export class UnlistedMarkets {
   readonly #parts: UnlistedMarketsParts;
-  /** Markets that the newest list left out. */
+  /** Markets missing in the newest list. */
   #leftOut = new Set<string>();
 
   constructor(parts: UnlistedMarketsParts) {
@@ -23,8 +23,8 @@ export class UnlistedMarkets {
   }
 
   /**
-   * Markets that two lists in a row do not name, that have no price in the newest answer and that nobody holds are gone.
-   * A list without anything in it says nothing, and a market whose row did not fit still has its price, or is in the next list.
+   * Removes markets that two lists in a row do not name, that have no price in the newest answer and that nobody holds.
+   * An empty list is ignored. A market with an invalid row still has its price, or is in the next list.
    */
   drop(listed: ReadonlySet<string>, builder: ChangesBuilder): void {
     const { markets, nodes, accounts } = this.#parts.world;

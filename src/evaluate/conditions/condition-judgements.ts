@@ -79,7 +79,7 @@ export class ConditionJudgements {
    * explained as a flow while the rule could not be judged.
    */
   countedOf({ lifecycle, rule, node, doubted, certain }: Instance, lastKnownMs: number): Lifecycle {
-    if (!lifecycle.blind || !doubted || !this.#ofProfit.has(rule)) return lifecycle;
+    if (!lifecycle.isUnknown || !doubted || !this.#ofProfit.has(rule)) return lifecycle;
     const sinceMs = Number.isNaN(lastKnownMs) ? lifecycle.sinceMs : lastKnownMs;
     if (sinceMs === null || this.#options.explainedSince(node, sinceMs, sinceMs) === null) return lifecycle;
     return withoutHeld(lifecycle, certain);

@@ -142,7 +142,7 @@ export class Conditions {
     instance.lifecycle = {
       levels: state.levels,
       countedAtMs: builder.atMs,
-      blind: true,
+      isUnknown: true,
       sinceMs: state.sinceMs,
       fresh: null,
     };

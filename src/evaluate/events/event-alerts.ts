@@ -31,10 +31,10 @@ export interface EventAlertOptions {
 
 type EventLabels = Pick<NewAlert, "labels" | "severity"> & { readonly shadow: boolean };
 
-/** An alert about an event, and the receivers that it is pending for. */
+/** An alert about an event, and the receivers that are notified of it now. */
 interface Raised {
   readonly alertId: number;
-  readonly receivers: readonly string[];
+  readonly notified: readonly string[];
 }
 
 export class EventAlerts {
@@ -111,7 +111,7 @@ export class EventAlerts {
     const routed = { labels, rule, severity, subject: eventSubject(event), wallet, symbol };
     const receivers = this.#options.alerts.receivers(routed, notified);
     if (earlier.length > 0 && receivers.length === 0) return matches;
-    const { alertId, receivers: notifiedNow } = raise(notified);
+    const { alertId, notified: notifiedNow } = raise(notified);
     const own: Match = { rule, alertId, word };
     // Receivers for whom it is held are notified of another wallet's copy that is not held.
     if (!shadow) this.#announcements.note(event, own, notifiedNow);
@@ -134,7 +134,7 @@ export class EventAlerts {
     const shadow = rule.mode === "shadow";
     const throttled = rule.throttleMs !== null && !shadow;
     const held = throttled && this.#options.throttles.holds(rule, subject, builder.atMs);
-    const { change, owed: receivers } = this.#options.alerts.tell(
+    const { change, notified } = this.#options.alerts.recordEvent(
       builder,
       {
         rule: rule.name,
@@ -160,7 +160,7 @@ export class EventAlerts {
       !held,
     );
     if (throttled) this.#options.throttles.note(rule, subject, held ? change : null, builder);
-    return { alertId: change.alertId, receivers };
+    return { alertId: change.alertId, notified };
   }
 
   /** Label with the time of the account's figures in the text, if they are from before the event. */
@@ -198,7 +198,7 @@ export class EventAlerts {
   ): Raised {
     const { groupKey, ...text } = own;
     const labels = event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels;
-    const { change, owed: receivers } = this.#options.alerts.tell(
+    const { change, notified } = this.#options.alerts.recordEvent(
       builder,
       {
         ...text,
@@ -219,7 +219,7 @@ export class EventAlerts {
       groupKey,
       true,
     );
-    return { alertId: change.alertId, receivers };
+    return { alertId: change.alertId, notified };
   }
 }
 

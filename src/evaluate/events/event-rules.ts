@@ -3,7 +3,7 @@
  * notification of the exchange it also determines when the notification counts as handled.
  */
 
-import type { Sighted } from "../../alerts/own/gaps.ts";
+import type { RuleOfSubject } from "../../alerts/own/gaps.ts";
 import type { Alert } from "../../domain/alert.ts";
 import { blindRule } from "../../domain/built-in.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
@@ -43,7 +43,7 @@ export interface EventRulesOptions extends EventAlertOptions, AcknowledgementOpt
   readonly absent: (event: Event, unknown: Unknown, sinceMs: number) => boolean;
   readonly deadlines: Deadlines;
   readonly builder: () => ChangesBuilder;
-  readonly onDataState: (judged: Sighted, builder: ChangesBuilder) => void;
+  readonly onDataState: (judged: RuleOfSubject, builder: ChangesBuilder) => void;
   /** Called when a live rule judged an event (null), or could not: because of its own expression, or of missing figures. */
   readonly onJudged: (
     rule: EventRule,

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import type { Sighted } from "../../alerts/own/gaps.ts";
+import type { RuleOfSubject } from "../../alerts/own/gaps.ts";
 import type { Severity } from "../../domain/alert.ts";
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/deadlines.ts";
@@ -37,7 +37,7 @@ export interface OpenRule {
 }
 
 /** An open rule as a rule without data. */
-interface OpenRuleState extends Sighted {
+interface OpenRuleState extends RuleOfSubject {
   readonly of: EventRule;
   /** Equal for all that read the same figures: of one rule, one account and one market. */
   readonly figures: string;
@@ -80,7 +80,7 @@ export interface HeldEventsOptions {
   readonly builder: () => ChangesBuilder;
   /** Readings from before a reload still count, so nothing has to be read again. */
   readonly reloaded: boolean;
-  readonly onDataState: (state: Sighted, builder: ChangesBuilder) => void;
+  readonly onDataState: (state: RuleOfSubject, builder: ChangesBuilder) => void;
   /** Judges again. @returns the rules that still cannot; matches are added to the held event */
   readonly judge: (
     held: HeldEvent,

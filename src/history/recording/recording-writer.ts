@@ -20,7 +20,7 @@ import { Streams } from "./recording-streams.ts";
 
 /** Texts longer than this are not kept in the table, which has so many places. */
 const longText = 64;
-/** Deeper values are JSON text: nothing that is ours goes that deep. */
+/** Deeper values are JSON text: none of our own are that deep. */
 const deepest = 64;
 /** Beyond these, writing starts afresh: what is kept in memory has to have an end. */
 const maxShapes = 5_000;

@@ -92,8 +92,8 @@ const others: readonly Defect[] = [
   one(
     "alerts: a value that is hardly worse is told of",
     "src/alerts/reminders/remind.ts",
-    "worsening >= comparedSize(toldValue, falling, worst) * worseBy)",
-    "worsening >= comparedSize(toldValue, falling, worst) * worseBy * 0.01)",
+    "worsening >= comparedSize(notifiedValue, falling, worst) * worseBy)",
+    "worsening >= comparedSize(notifiedValue, falling, worst) * worseBy * 0.01)",
   ),
   one(
     "alerts: the title of a message has other figures",
@@ -392,10 +392,10 @@ const others: readonly Defect[] = [
   one(
     "alerts: nobody is told of a wallet's missing data while another's are told of",
     "src/alerts/notifications.ts",
-    "    const { receivers: owed, called } = this.owe(builder, change, to, null, { voids });",
+    "    const { receivers: notified, called } = this.enqueue(builder, change, to, null, { voids });",
     `    const others = [...this.#live.values()].filter((one) => one !== live && one.alert.rule === "Blind");
     const hidden = kind === "fired" && live.alert.rule === "Blind" && others.length > 0;
-    const { receivers: owed, called } = this.owe(builder, change, hidden ? [] : to, null, { voids });`,
+    const { receivers: notified, called } = this.enqueue(builder, change, hidden ? [] : to, null, { voids });`,
   ),
   one(
     "deliver: an inbox audit knows no notification",
@@ -521,7 +521,7 @@ const others: readonly Defect[] = [
     "watch: a no-data alert that named what was missing falls amid a new silence",
     "src/alerts/own/no-data-review.ts",
     "if (unansweredMs > 2 * Math",
-    "if (told.silent && unansweredMs > 2 * Math",
+    "if (lastReport.silent && unansweredMs > 2 * Math",
   ),
   one(
     "exchange: a poll tells the place in the slot of what the stream told after it",

@@ -148,8 +148,8 @@ export const former: readonly Defect[] = [
   one(
     "clocks are taken to agree where a liquidation is set against an alert",
     "src/alerts/endings/liquidations.ts",
-    "const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;",
-    "const itsOwn = before && happenedMs >= waiting.fromMs && happenedMs > toldMs;",
+    "const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > endedByMs;",
+    "const itsOwn = before && happenedMs >= waiting.fromMs && happenedMs > endedByMs;",
   ),
   one(
     "three wallets without data are one alert",
@@ -261,17 +261,17 @@ export const former: readonly Defect[] = [
       {
         file: "src/alerts/own/no-data.ts",
         from: "if (!noDataAlert.awaited.delete(key)) continue;",
-        to: "if (!noDataAlert.awaited.delete(key) && !noDataAlert.told.silent) continue;",
+        to: "if (!noDataAlert.awaited.delete(key) && !noDataAlert.lastReport.silent) continue;",
       },
       {
         file: "src/alerts/own/no-data.ts",
         from: "if (noDataAlert.members.size > 0 || noDataAlert.awaited.size > 0) return false;\n",
-        to: "if (!noDataAlert.told.silent && (noDataAlert.members.size > 0 || noDataAlert.awaited.size > 0)) return false;\n",
+        to: "if (!noDataAlert.lastReport.silent && (noDataAlert.members.size > 0 || noDataAlert.awaited.size > 0)) return false;\n",
       },
       {
         file: "src/alerts/own/no-data.ts",
         from: "    if (noDataAlert.members.size > 0) return false;\n    if (this.#reads.awaitMissing(noDataAlert, builder.atMs)) return false;",
-        to: "    if (!noDataAlert.told.silent && (noDataAlert.members.size > 0 || this.#reads.awaitMissing(noDataAlert, builder.atMs))) return false;",
+        to: "    if (!noDataAlert.lastReport.silent && (noDataAlert.members.size > 0 || this.#reads.awaitMissing(noDataAlert, builder.atMs))) return false;",
       },
     ],
   },
