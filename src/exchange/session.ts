@@ -10,8 +10,7 @@
  *                                            ▼               │
  *                                 back off (1 s … 60 s) ─────┘ and again, without end
  *
- *  - The end of an outage or of a rate limit ends the back-off after undecided failures (no answer, 5xx, 429), except
- * for
+ *  - The end of an outage or of a rate limit ends the back-off after undecided failures (no answer, 5xx, 429), but not
  *    the answer's Retry-After. A refusal backs off regardless.
  *  - One renewal at a time, however many callers: they join it. A caller that stops waiting does not stop it.
  *  - While a refresh is not possible (network, 5xx, 429) the old access token stays in use until it expires.
@@ -19,8 +18,7 @@
  *  - A refused token is renewed; a refreshed token that is refused again leads to a sign-in; one from a sign-in that is
  *    refused again backs off. Refusals lead to at most 6 renewals a minute, whatever the exchange does.
  *  - A token that only the stream refuses is renewed once and stays in use meanwhile (stream-link.ts).
- *  - A failing store does not sign a wallet out: the tokens work from memory, and are stored as soon as the store is
- * back.
+ *  - A failing store does not sign a wallet out: the tokens work from memory, and are stored once the store is back.
  */
 import { endpoints } from "../contract/endpoints.ts";
 import { remedyFor } from "../contract/errors.ts";
