@@ -1,7 +1,6 @@
 /**
  * Schedules that wait for the end of a rate limit. Their requests are not sent, so nothing fails; after the maximum
- * time
- * of a run, the wait is reported like a failed read, with the limit as its cause.
+ * time of a run, the wait is reported like a failed read, with the limit as its cause.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Observation } from "../domain/observation.ts";

@@ -4,11 +4,10 @@
  *
  *  - The newest page is read each time. Reading continues towards older rows until a whole page is known.
  *  - After a gap (start, failures), and every few minutes, that page also has to be 10 minutes older than the newest
- * row
- *    known before: rows can be indexed late, and then appear among known ones.
+ *    row known before: rows can be indexed late, and then appear among known ones.
  *  - The rest that does not fit into one run, and the past of a new wallet, are a backlog: the place to continue and
- * the
- *    end. It is stored in the commit of the rows that were read, so a crash leaves no gap, and is read in the last lane.
+ *    the end. It is stored in the commit of the rows that were read, so a crash leaves no gap, and is read in the last
+ *    lane.
  *
  * Cursors of the exchange are anchored to rows, so new rows at the front shift nothing. A refused cursor is dropped,
  * and the range is read again from the newest row.

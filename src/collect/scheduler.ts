@@ -7,9 +7,8 @@
  *     └─ ask (now) ──────────────┘
  *
  * The first turns are started one after another, risk sources first, as fast as the request ceiling allows. When a
- * source
- * works again after a failure of the exchange, all that back off for the same reason are retried soon; at the end of a
- * rate limit those that it rejected are retried at once.
+ * source works again after a failure of the exchange, all that back off for the same reason are retried soon; at the
+ * end of a rate limit those that it rejected are retried at once.
  */
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Observation } from "../domain/observation.ts";

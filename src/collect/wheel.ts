@@ -3,8 +3,7 @@
  *
  * Times are rounded up to 10 ms and kept in 8,192 slots, a turn of 82 s; later ones stay in their slot for several
  * turns. Setting, moving and cancelling have the same cost for any number of entries. However many are due at once
- * (after
- * a stall), a limited number is processed in one turn of the event loop.
+ * (after a stall), a limited number is processed in one turn of the event loop.
  */
 import type { Clock } from "../domain/clock.ts";
 

@@ -1,7 +1,6 @@
 /**
  * The tick: one observation in, one Changes value out. No I/O, no clock, no randomness: the same observations in the
- * same
- * order give the same Changes, live, in a rule test, in a backtest or in a simulation.
+ * same order give the same Changes, live, in a rule test, in a backtest or in a simulation.
  *
  *   observation ──► facts (accounts, markets, wallets) ──► windows ──► rules ──► alerts ──► pending items, acknowledgements
  *

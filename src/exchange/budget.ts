@@ -4,15 +4,13 @@
  *   take(lane) ──► waits in its lane ──► rate (token bucket), requests in flight ──► Grant ──► sent ──► grant ends
  *
  *  - Lanes share the budget by weight (fair-queue.ts): each lane with requests gets its share of any rate, and the
- * unused
- *    shares of others. Prices, which every judgement needs, and positions at risk have the largest.
+ *    unused shares of others. Prices, which every judgement needs, and positions at risk have the largest.
  *  - The bucket fills at the current rate and holds a fifth of a second's worth (at least one), so that in no second
- * more
- *    than 1.2 × the rate is sent; one request while refusals limit the rate. A 429 answer changes the rate for all requests (rate-control.ts).
+ *    more than 1.2 × the rate is sent; one request while refusals limit the rate. A 429 answer changes the rate for all
+ *    requests (rate-control.ts).
  *  - At most `maxInFlight` requests are under way, so that none waits in the connection pool while its time limit runs.
  *  - After a 429 one request at a time is sent until one is answered. In a long pause that is one every three seconds,
- * for
- *    prices or positions: the limit may be the endpoint's own, or end early.
+ *    for prices or positions: the limit may be the endpoint's own, or end early.
  *  - Waiting ends with the caller's signal. A full lane refuses, so the queue is bounded.
  */
 import type { Clock } from "../domain/clock.ts";

@@ -6,12 +6,9 @@
  *                            └──── again, when that is safe, at most twice, within the caller's limit
  *
  * The limit (default 30 s) covers attempts and the pauses between them. Waiting for the budget has a separate limit,
- * since
- * it is no failure of the exchange. Only calls that the table marks as safe are repeated; during a rate limit as soon
- * as
- * the budget allows, otherwise after 0.25 s, 0.5 s, with jitter. A 429 slows the whole process (budget.ts). Sessions
- * are
- * handled elsewhere: the bearer is a parameter.
+ * since it is no failure of the exchange. Only calls that the table marks as safe are repeated; during a rate limit as
+ * soon as the budget allows, otherwise after 0.25 s, 0.5 s, with jitter. A 429 slows the whole process (budget.ts).
+ * Sessions are handled elsewhere: the bearer is a parameter.
  */
 import type { Args, Endpoint, RecordOf } from "../contract/endpoint.ts";
 import { parseJson } from "../contract/json.ts";

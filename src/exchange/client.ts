@@ -11,8 +11,8 @@
  *   none        never                                           –
  *
  * Repeats stay within the call's deadline. Data that does not match the contract is reported to `onBadRecord`, once for
- * a whole record
- * (which is thrown as BadRecord too) and once for each row that was left out of a list (the others are returned).
+ * a whole record (which is thrown as BadRecord too) and once for each row that was left out of a list (the others are
+ * returned).
  */
 import type { Endpoint } from "../contract/endpoint.ts";
 import { type Client, endpoints } from "../contract/endpoints.ts";

@@ -4,15 +4,13 @@
  *   open ──429──► limited: paused, then one probe at a time ──any other answer──► open
  *
  *  - A refusal pauses all requests for `Retry-After` if that is a second to a minute, else for one second, from the
- * second
- *    probe on for two. A longer pause may end early by an answered probe (budget.ts).
+ *    second probe on for two. A longer pause may end early by an answered probe (budget.ts).
  *  - A limit that also refused a probe, or asked for a longer pause, does not concern the rate if the previous limit
- * ended
- *    more than a minute ago: the rate is restored as soon as a probe is answered.
+ *    ended more than a minute ago: the rate is restored as soon as a probe is answered.
  *  - Any other limit is the exchange's own rate if the refused endpoint is answered soon after it. A rate that held for
- * ten
- *    seconds before a short limit is lowered by 5 %: a limiter also refuses requests of one kind that coincide.
- *    Any other is halved, but not below what was answered. An endpoint that refuses everything changes no rate (route-limits.ts).
+ *    ten seconds before a short limit is lowered by 5 %: a limiter also refuses requests of one kind that coincide. Any
+ *    other is halved, but not below what was answered. An endpoint that refuses everything changes no rate
+ *    (route-limits.ts).
  *  - Every ten seconds in which three quarters of the rate are used it grows: by 10 % up to the rate that was refused last, by
  *    1 % from a tenth below it on (the rate is settled), and by half above a quarter more than that and where none was
  *    refused. So a grant is kept to within a few percent at the cost of about one refusal a minute.

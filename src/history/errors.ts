@@ -1,7 +1,6 @@
 /**
  * The defects of a database file, in words that a person can act on. Opening throws `HistoryError` and leaves every
- * file
- * unchanged; writing throws `CommitFailed` (domain/ports.ts) and leaves the database unchanged.
+ * file unchanged; writing throws `CommitFailed` (domain/ports.ts) and leaves the database unchanged.
  */
 import fs from "node:fs";
 import path from "node:path";

@@ -1,7 +1,6 @@
 /**
  * Candles of the needed markets: the newest minutes, including other venues, for the external price, and, once an hour,
- * a
- * week of hours for the volatility of the mark.
+ * a week of hours for the volatility of the mark.
  */
 import type { ExchangeCollector } from "../collector.ts";
 import { dailyVolatilityOf, externalPriceOf } from "../translate/candles.ts";

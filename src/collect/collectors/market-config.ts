@@ -1,7 +1,6 @@
 /**
  * Configuration of every market in one request: margin parameters, symbols of asset ids, status and session. With it,
- * at a
- * longer interval, the collateral assets other than the quote token.
+ * at a longer interval, the collateral assets other than the quote token.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { CollateralAsset, MarketConfig } from "../../domain/account.ts";

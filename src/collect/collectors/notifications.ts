@@ -3,8 +3,7 @@
  *
  * The list of unacknowledged items is read at the start and after gaps, for its content; it ends at 1,000 items, and
  * another client may have emptied it, so completeness depends on the paged list. The count of unacknowledged items
- * comes
- * from it, or from a page that is the whole inbox.
+ * comes from it, or from a page that is the whole inbox.
  */
 import { endpoints, type NotificationItem, nextPage, notificationKey } from "../../contract/index.ts";
 import { type Event, eventName } from "../../domain/event.ts";

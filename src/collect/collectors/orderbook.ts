@@ -1,7 +1,6 @@
 /**
  * Order books of the needed markets, with market makers' curves among the levels, since an order trades against those
- * as
- * well. A book whose sides overlap is reported as a failed read, and the previous data becomes older.
+ * as well. A book whose sides overlap is reported as a failed read, and the previous data becomes older.
  */
 import type { ExchangeCollector } from "../collector.ts";
 import { depthOf } from "../translate/orderbook.ts";

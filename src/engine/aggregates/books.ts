@@ -3,8 +3,7 @@
  * each rule, or one for each value of the label that it names; without such rules nothing is kept.
  *
  * Sums are updated by difference: a wallet's old share is removed, its new one added. An answer about one of thousands
- * of
- * wallets costs the logarithm of their number for each book, not a pass over all of them.
+ * of wallets costs the logarithm of their number for each book, not a pass over all of them.
  */
 import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
