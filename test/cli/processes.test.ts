@@ -38,12 +38,20 @@ function configuration(more: string): string {
   ].join("\n");
 }
 
+interface DaemonReply {
+  readonly watch: { readonly wallets: readonly { readonly signedIn: boolean }[] };
+}
+
 describe("start", () => {
   test("logs JSON lines to stderr, answers questions, stops cleanly on SIGTERM", async () => {
     using place = home();
     await using daemon = startProgram(["start"], place);
     await daemon.line((line) => line.includes("signed in by message"));
-    expect((await run(["status", "--json"], place)).json()).toMatchObject({
+    // The line is printed before the engine has taken the sign-in.
+    const status = async () => (await run(["status", "--json"], place)).json() as DaemonReply;
+    let reply = await status();
+    while (reply.watch.wallets[0]?.signedIn !== true) reply = await status();
+    expect(reply).toMatchObject({
       ...{ running: true, state: "running" },
       watch: { wallets: [{ name: "main", signedIn: true }] },
     });
