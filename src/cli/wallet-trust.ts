@@ -1,4 +1,5 @@
 /** `perpwatch wallet trust`: the form of login text that wallets sign, one that was refused, and its acceptance. */
+import { createHash } from "node:crypto";
 import { formFile } from "../signer/form-file.ts";
 import { exactLine } from "../signer/form-lines.ts";
 import {
@@ -13,29 +14,39 @@ import { orDemo, signingPart } from "./configuration.ts";
 import { consent } from "./consent.ts";
 import { oneLine, paintFor } from "./print.ts";
 
-export async function trust(cli: Cli, options: CommonOptions & { readonly yes?: boolean }): Promise<void> {
+export interface TrustOptions extends CommonOptions {
+  /** Accept all that can be accepted. */
+  readonly yes?: boolean;
+  /** Accept the form of this identifier, and no other. */
+  readonly accept?: string;
+}
+
+type Acceptable = RefusedForm & { readonly form: string };
+
+export async function trust(cli: Cli, options: TrustOptions): Promise<void> {
   const { part } = await signingPart(cli, orDemo(cli, options.config));
   const file = formFile({ state: part.signer.state, formerState: part.formerState });
   const known = await file.load();
   const { text, memo, refused } = known;
-  const kinds = refused.filter(({ form }) => form !== null).map(({ kind }) => kind);
+  const agreed = agreedTo(refused.filter(isAcceptable), options);
   if (options.json) {
-    if (options.yes === true) for (const kind of kinds) await accept(file, known, kind);
-    const trusted = options.yes === true && kinds.length > 0;
-    return printJson(cli, { pinned: { text, memo }, refused, trusted });
+    for (const { kind } of agreed) await accept(file, known, kind);
+    const identified = refused.map((one) => (isAcceptable(one) ? { ...one, id: idOf(one) } : one));
+    return printJson(cli, { pinned: { text, memo }, refused: identified, trusted: agreed.length > 0 });
   }
   if (refused.length === 0) return print(cli, shownTrusted(known).join("\n"));
   let declined: unknown = null;
-  for (const [index, one] of refused.entries()) {
+  const shown = options.accept === undefined ? refused : agreed;
+  for (const [index, one] of shown.entries()) {
     print(cli, [...(index > 0 ? [""] : []), ...shownRefused(known, one, paintFor(cli.out))].join("\n"));
-    if (one.form === null) continue;
+    if (!isAcceptable(one)) continue;
     try {
-      const question = "\nAll wallets will sign texts of the new form.";
       await consent(
         cli,
-        question,
-        options.yes === true,
+        "\nAll wallets will sign texts of the new form.",
+        agreed.includes(one),
         `The new form of the ${named[one.kind]} was not accepted`,
+        `--accept ${idOf(one)}`,
       );
     } catch (error) {
       declined = error;
@@ -45,6 +56,22 @@ export async function trust(cli: Cli, options: CommonOptions & { readonly yes?: 
     print(cli, "Accepted. Wallets sign in within a minute.");
   }
   if (declined !== null) throw declined;
+}
+
+const isAcceptable = (one: RefusedForm): one is Acceptable => one.form !== null;
+
+/** Names a form that a person looked at: another one that was refused meanwhile has another identifier. 16 hex digits. */
+const idOf = ({ kind, form }: Pick<Acceptable, "kind" | "form">): string =>
+  createHash("sha256").update(`${kind}\n${form}`).digest("hex").slice(0, 16);
+
+/** @returns the forms that the options accept, without a question */
+function agreedTo(refused: readonly Acceptable[], { yes, accept }: TrustOptions): readonly Acceptable[] {
+  if (accept === undefined) return yes === true ? refused : [];
+  const agreed = refused.filter((one) => idOf(one) === accept);
+  if (agreed.length > 0) return agreed;
+  throw new CommandFailed(
+    `no refused form has the identifier "${oneLine(accept)}": it was accepted, or another one was refused since; see: perpwatch wallet trust`,
+  );
 }
 
 const named = { text: "login text", memo: "memo of login transactions" } as const;
@@ -91,6 +118,7 @@ function shownRefused(
     ...[title, ...before, "", "Now:"],
     ...linesOf(form),
     ...["", "{address}, {nonce …} and {time} stand for what differs from login to login."],
+    `Its identifier is ${idOf({ kind, form })}.`,
   ];
 }
 

@@ -18,6 +18,7 @@ import { loadSettings } from "./load-settings.ts";
 import { counted, paintFor } from "./print.ts";
 import { table } from "./table.ts";
 import type { Present } from "./wallet-keystore.ts";
+import type { TrustOptions } from "./wallet-trust.ts";
 
 /** Maximum duration of a sign-in. */
 const patienceMs = 20_000;
@@ -120,10 +121,16 @@ export function walletCommand(program: Command, cli: Cli): void {
       "The form that is seen first is trusted, unless it names another site than the exchange or speaks of more than a login.\n" +
       "Any other form is refused for all wallets, with one alert. Accept one only if it asks for a login to the exchange and\n" +
       "nothing else.",
-    examples: ["wallet trust", "wallet trust --json"],
+    examples: ["wallet trust", "wallet trust --accept 0b5c6d1e2f3a4b5c"],
   })
-    .option("--yes", "accept what was refused without asking")
-    .action(async (options: CommonOptions & { readonly yes?: boolean }) => {
+    .addOption(
+      new Option(
+        "--accept <id>",
+        "accept without asking the form of this identifier, which was shown",
+      ).conflicts("yes"),
+    )
+    .option("--yes", "accept without asking all that was refused, whatever it is by now")
+    .action(async (options: TrustOptions) => {
       const { trust } = await import("./wallet-trust.ts");
       await trust(cli, options);
     });

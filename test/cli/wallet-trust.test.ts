@@ -43,12 +43,13 @@ test("shows what was refused beside what was trusted, and accepts it with --yes 
     "   4  network:main",
     "",
     "{address}, {nonce …} and {time} stand for what differs from login to login.",
+    expect.stringMatching(/^Its identifier is [0-9a-f]{16}\.$/),
     "",
   ]);
   expect(asked).toMatchObject({
     status: 2,
     stderr: expect.stringContaining(
-      "The new form of the login text was not accepted: nobody can be asked here. Run this in a terminal",
+      "The new form of the login text was not accepted: nobody can be asked here. Run this in a terminal, or again with --accept ",
     ),
   });
   expect(asked.stderr).not.toMatch(/signed or sent/i);
@@ -68,6 +69,32 @@ test("as JSON it only shows, unless --yes", async () => {
     trusted: false,
   });
   expect((await it.trust("--json", "--yes")).json()).toMatchObject({ trusted: true });
+});
+
+const idIn = (said: string): string => /Its identifier is (\w+)/.exec(said)?.[1] ?? "none";
+
+test("without a terminal the form that was shown is accepted by its identifier, and no other", async () => {
+  const memo = { kind: "memo", form: "log-in:{nonce}", reason, address } as const;
+  using it = place({ text, memo: null, refused: [{ kind: "text", form, reason, address }, memo] });
+  const asked = await it.trust();
+  const id = idIn(asked.stdout);
+  expect(asked.stderr).toMatch(/or again with --accept [0-9a-f]{16}\.\n/);
+  expect((await it.trust("--json")).json()).toMatchObject({ refused: [{ id }, { kind: "memo" }] });
+  expect(await it.trust("--accept", id, "--yes")).toMatchObject({ status: 2 });
+  // Another form of the kind was refused meanwhile.
+  const other = { kind: "text", form: `${form}\nmore`, reason, address } as const;
+  it.write("login-forms.json", JSON.stringify({ ...it.known(), refused: [other, memo] }));
+  for (const more of [[], ["--json"]]) {
+    const { status, stdout, stderr } = await it.trust("--accept", id, ...more);
+    expect(status).toBe(1);
+    expect(stdout + stderr).toMatch(new RegExp(`no refused form has the identifier .*${id}`));
+  }
+  expect(it.known()).toEqual({ text, memo: null, refused: [other, memo] });
+  const { stdout } = await it.trust("--accept", idIn((await it.trust()).stdout));
+  expect(stdout).toContain("   5  more\n");
+  expect(stdout).not.toContain("log-in");
+  expect(stdout).toContain("Accepted.");
+  expect(it.known()).toEqual({ text: other.form, memo: null, refused: [memo] });
 });
 
 test("a refused memo leaves the trusted text as it is", async () => {
