@@ -4,14 +4,14 @@
  */
 import module from "node:module";
 import path from "node:path";
-import { supportsNode } from "./cli/node-version.ts";
+import { supportsNode } from "./cli/start/node-version.ts";
 
 if (supportsNode(process.versions.node)) {
   // What was compiled once is kept where it can be: the next command begins sooner, with no compiler in its memory.
   module.enableCompileCache(path.join(import.meta.dirname, "..", ".runtime", "compiled"));
-  const { checkCertificates } = await import("./cli/certificates.ts");
+  const { checkCertificates } = await import("./cli/start/certificates.ts");
   checkCertificates(process.env);
-  const { endAtCrash } = await import("./cli/crash.ts");
+  const { endAtCrash } = await import("./cli/start/crash.ts");
   endAtCrash();
   const { main } = await import("./cli/main.ts");
   process.exitCode = await main(process.argv.slice(2));

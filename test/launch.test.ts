@@ -35,7 +35,7 @@ import {
   supportsNode,
   terminalInterrupts,
 } from "../launch.mjs";
-import { supportsNode as programSupportsNode } from "../src/cli/node-version.ts";
+import { supportsNode as programSupportsNode } from "../src/cli/start/node-version.ts";
 
 const root = path.join(import.meta.dirname, "..");
 

@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { printableJson } from "../domain/escape.ts";
 import { nearestName } from "../domain/nearest.ts";
 import { toWire } from "../web/wire.ts";
-import { forTerminal } from "./print.ts";
+import { forTerminal } from "./terminal/print.ts";
 
 /** The process as a command sees it. */
 export interface Cli {

@@ -15,8 +15,8 @@ import type {
 } from "../daemon/settings.ts";
 import type { Keys } from "../signer/keys.ts";
 import { type Cli, CommandFailed, defaultConfig, hint } from "./command.ts";
-import { commandLineOf } from "./command-line.ts";
-import { findDemo } from "./demo-place.ts";
+import { findDemo } from "./start/demo-place.ts";
+import { commandLineOf } from "./terminal/command-line.ts";
 
 /** Maximum size of a configuration, bytes. */
 const maxConfigBytes = 1_024 * 1_024;

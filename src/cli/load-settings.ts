@@ -13,7 +13,7 @@ export async function loadSettings(cli: Cli, file: string): Promise<Loaded> {
   // This user cannot read the keys of a separate signer.
   if (!existsSync(config) || (await signerSocket(cli, config).catch(() => null)) === null)
     return loadOwn(cli, config);
-  const { withSigning } = await import("./signing.ts");
+  const { withSigning } = await import("./signing/signing.ts");
   return withSigning(cli, config, {}, (signing) => signing.look());
 }
 

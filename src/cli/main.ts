@@ -5,37 +5,37 @@
 import { Command, CommanderError } from "commander";
 import { version } from "../daemon/version.ts";
 import { type Cli, CommandFailed, hint, printJson, unknownCommand } from "./command.ts";
-import { closeClosedTerminals } from "./terminal.ts";
+import { closeClosedTerminals } from "./terminal/terminal.ts";
 
 type Register = (program: Command, cli: Cli) => void;
 
 /** In the order of `--help`. */
 const commands: Readonly<Record<string, () => Promise<Register>>> = {
-  start: async () => (await import("./start.ts")).startCommand,
-  check: async () => (await import("./check.ts")).checkCommand,
-  status: async () => (await import("./status.ts")).statusCommand,
-  alerts: async () => (await import("./alerts.ts")).alertsCommand,
-  silence: async () => (await import("./silence.ts")).silenceCommand,
-  notifications: async () => (await import("./notifications.ts")).notificationsCommand,
-  whatif: async () => (await import("./whatif.ts")).whatifCommand,
-  rules: async () => (await import("./rules.ts")).rulesCommand,
-  history: async () => (await import("./history.ts")).historyCommand,
-  routing: async () => (await import("./routing.ts")).routingCommand,
-  rota: async () => (await import("./rota.ts")).rotaCommand,
-  channels: async () => (await import("./channels.ts")).channelsCommand,
-  drill: async () => (await import("./drill.ts")).drillCommand,
-  digest: async () => (await import("./digest.ts")).digestCommand,
-  page: async () => (await import("./page.ts")).pageCommand,
-  token: async () => (await import("./token.ts")).tokenCommand,
-  wallet: async () => (await import("./wallet.ts")).walletCommand,
-  signer: async () => (await import("./signer.ts")).signerCommand,
-  onboard: async () => (await import("./onboard.ts")).onboardCommand,
-  "stop-loss": async () => (await import("./stop-loss.ts")).stopLossCommand,
-  api: async () => (await import("./api.ts")).apiCommand,
-  service: async () => (await import("./service.ts")).serviceCommand,
-  simulate: async () => (await import("./simulate.ts")).simulateCommand,
-  completion: async () => (await import("./completion.ts")).completionCommand,
-  version: async () => (await import("./version.ts")).versionCommand,
+  start: async () => (await import("./start/start.ts")).startCommand,
+  check: async () => (await import("./start/check.ts")).checkCommand,
+  status: async () => (await import("./commands/status.ts")).statusCommand,
+  alerts: async () => (await import("./commands/alerts.ts")).alertsCommand,
+  silence: async () => (await import("./commands/silence.ts")).silenceCommand,
+  notifications: async () => (await import("./commands/notifications.ts")).notificationsCommand,
+  whatif: async () => (await import("./commands/whatif.ts")).whatifCommand,
+  rules: async () => (await import("./commands/rules.ts")).rulesCommand,
+  history: async () => (await import("./commands/history.ts")).historyCommand,
+  routing: async () => (await import("./commands/routing.ts")).routingCommand,
+  rota: async () => (await import("./commands/rota.ts")).rotaCommand,
+  channels: async () => (await import("./commands/channels.ts")).channelsCommand,
+  drill: async () => (await import("./commands/drill.ts")).drillCommand,
+  digest: async () => (await import("./commands/digest.ts")).digestCommand,
+  page: async () => (await import("./commands/page.ts")).pageCommand,
+  token: async () => (await import("./commands/token.ts")).tokenCommand,
+  wallet: async () => (await import("./signing/wallet.ts")).walletCommand,
+  signer: async () => (await import("./signing/signer.ts")).signerCommand,
+  onboard: async () => (await import("./signing/onboard.ts")).onboardCommand,
+  "stop-loss": async () => (await import("./signing/stop-loss.ts")).stopLossCommand,
+  api: async () => (await import("./commands/api.ts")).apiCommand,
+  service: async () => (await import("./commands/service.ts")).serviceCommand,
+  simulate: async () => (await import("./commands/simulate.ts")).simulateCommand,
+  completion: async () => (await import("./commands/completion.ts")).completionCommand,
+  version: async () => (await import("./commands/version.ts")).versionCommand,
 };
 
 /**

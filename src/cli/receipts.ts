@@ -1,8 +1,8 @@
 /** The receipts of an alert as a table: the first known time, then the delay of each step. */
 import { formatDurationMs } from "../domain/duration.ts";
 import { type Receipt, type ReceiptStep, receiptSteps } from "../domain/receipt.ts";
-import type { Paint } from "./print.ts";
-import { table } from "./table.ts";
+import type { Paint } from "./terminal/print.ts";
+import { table } from "./terminal/table.ts";
 
 /** Clocks may differ by less than this without being wrong. */
 const clockToleranceMs = 1_000;

@@ -3,16 +3,16 @@
  *
  * The same seed, start and calls make the same world. Keys of its traders are worth nothing anywhere else.
  */
-import type { ControlArguments, ControlCall } from "../simulator/control-bodies.ts";
+import type { ControlArguments, ControlCall } from "../simulator/server/control-bodies.ts";
 import { startSimulator as start } from "../simulator/simulator.ts";
 
+export { BadScenario } from "../simulator/scenario.ts";
 export {
   BadCall,
   type ControlArguments,
   type ControlCall,
   controlCalls,
-} from "../simulator/control-bodies.ts";
-export { BadScenario } from "../simulator/scenario.ts";
+} from "../simulator/server/control-bodies.ts";
 
 export interface SimulatorOptions {
   /** Default 0: a free one. */

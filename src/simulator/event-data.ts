@@ -3,9 +3,9 @@
  * read the inbox. One unit of SOL at its mark.
  */
 import type { EVENT_DATA } from "../contract/index.ts";
-import { priceUsd, tradeData } from "./orders.ts";
+import { priceUsd, tradeData } from "./accounts/orders.ts";
+import { feeOf } from "./accounts/trade.ts";
 import type { Account, World } from "./state.ts";
-import { feeOf } from "./trade.ts";
 
 type EventType = keyof typeof EVENT_DATA;
 

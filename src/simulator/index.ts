@@ -7,9 +7,10 @@
  *   control.ts     changes of the world by tests and demos          scenario.ts the same by a script
  *   control-bodies.ts  the arguments of each control call
  */
-export { BadCall, type ControlArguments, type ControlCall, controlCalls } from "./control-bodies.ts";
+
 export { BadSettings, runSimulator, type SimulateSettings, simulateSettings } from "./run.ts";
 export { BadScenario, parseScenario } from "./scenario.ts";
+export { BadCall, type ControlArguments, type ControlCall, controlCalls } from "./server/control-bodies.ts";
 export {
   type SimulatedTrader,
   type Simulator,

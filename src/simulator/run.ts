@@ -2,9 +2,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
 import type { Clock } from "../domain/clock.ts";
-import { moreMarketSpecs } from "./markets.ts";
-import { plainWords } from "./plain-words.ts";
+import { moreMarketSpecs } from "./markets/markets.ts";
 import { BadScenario, parseScenario } from "./scenario.ts";
+import { plainWords } from "./server/plain-words.ts";
 import { type Simulator, startSimulator } from "./simulator.ts";
 
 const moreSymbols = moreMarketSpecs.map(({ symbol }) => symbol);

@@ -9,8 +9,8 @@
 import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 import { parseDurationMs } from "../domain/duration.ts";
-import { controlCalls } from "./control-bodies.ts";
-import { plainWords } from "./plain-words.ts";
+import { controlCalls } from "./server/control-bodies.ts";
+import { plainWords } from "./server/plain-words.ts";
 
 export interface ScenarioStep {
   readonly atMs: number;

@@ -8,11 +8,11 @@
  */
 import type { Random } from "../domain/clock.ts";
 import type { MarketRisk } from "../margin/model.ts";
+import type { AccountVersion, MarketTotals, Place, Position, Side } from "./accounts/position.ts";
+import type { Right } from "./accounts/right.ts";
 import type { Journal } from "./journal.ts";
-import type { Ledger } from "./ledger-state.ts";
-import type { MarketSpec } from "./markets.ts";
-import type { AccountVersion, MarketTotals, Place, Position, Side } from "./position.ts";
-import type { Right } from "./right.ts";
+import type { Ledger } from "./ledger/state.ts";
+import type { MarketSpec } from "./markets/markets.ts";
 
 export interface Account {
   readonly wallet: Wallet;

@@ -1,12 +1,12 @@
 /** The ground truth for tests: the real state, with the exchange's own figures of risk. */
 
-import { notificationItem } from "./answers/notifications.ts";
-import { ticksText } from "./answers/trader.ts";
+import { assess } from "./accounts/risk.ts";
+import { spotDecimals } from "./accounts/spot.ts";
+import { unsettledFunding } from "./accounts/trade.ts";
 import { abs, scaledRound, writeDecimal } from "./decimals.ts";
-import { assess } from "./risk.ts";
-import { spotDecimals } from "./spot.ts";
+import { notificationItem } from "./server/answers/notifications.ts";
+import { ticksText } from "./server/answers/trader.ts";
 import type { Account, World } from "./state.ts";
-import { unsettledFunding } from "./trade.ts";
 import { present } from "./world.ts";
 
 export function accountTruth(world: World, account: Account) {

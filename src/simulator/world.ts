@@ -4,18 +4,24 @@
  * enforced, figures are recorded. A control call makes its change and then runs the same from "orders fill" on.
  */
 import { seededRandom } from "../domain/clock.ts";
-import { momentMs, noteMoment, recordVersion } from "./account-history.ts";
-import { traderActions } from "./activity.ts";
-import { accrueFunding, samplePremium } from "./funding.ts";
+import { traderActions } from "./accounts/activity.ts";
+import { momentMs, noteMoment, recordVersion } from "./accounts/history.ts";
+import { enforceMargin } from "./accounts/liquidation.ts";
+import { fireTriggers, matchOrders } from "./accounts/orders.ts";
 import { Journal } from "./journal.ts";
-import { createLedger } from "./ledger.ts";
-import { enforceMargin } from "./liquidation.ts";
-import { fundingIntervalMs, type MarketSpec, marketSpecs, moreMarketSpecs, riskOf } from "./markets.ts";
-import { fireTriggers, matchOrders } from "./orders.ts";
-import { barsAt, tradeOutsiders, walkPrices } from "./prices.ts";
+import { createLedger } from "./ledger/ledger.ts";
+import { accrueFunding, samplePremium } from "./markets/funding.ts";
+import {
+  fundingIntervalMs,
+  type MarketSpec,
+  marketSpecs,
+  moreMarketSpecs,
+  riskOf,
+} from "./markets/markets.ts";
+import { barsAt, tradeOutsiders, walkPrices } from "./markets/prices.ts";
+import { workTwaps } from "./markets/twap.ts";
 import type { Account, Market, Wallet, World } from "./state.ts";
 import { slotAt } from "./time.ts";
-import { workTwaps } from "./twap.ts";
 
 export interface WorldOptions {
   readonly seed: number;

@@ -1,7 +1,7 @@
 /** The command line in messages works where the process was started. */
 import path from "node:path";
 import { expect, test } from "vitest";
-import { commandLineOf } from "../../src/cli/command-line.ts";
+import { commandLineOf } from "../../src/cli/terminal/command-line.ts";
 
 const npm = { npm_package_name: "perpwatch" };
 const cases: [env: Record<string, string>, config: string | null, typed: string][] = [

@@ -2,7 +2,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { Cli } from "../../src/cli/command.ts";
-import { consent } from "../../src/cli/consent.ts";
+import { consent } from "../../src/cli/terminal/consent.ts";
 
 /** A terminal with typed input. */
 function terminal(typed: string | null, isTTY = true) {

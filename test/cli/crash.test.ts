@@ -1,6 +1,6 @@
 /** Errors that end the process: parts that may contain a secret are not printed. */
 import { expect, test } from "vitest";
-import { crashText } from "../../src/cli/crash.ts";
+import { crashText } from "../../src/cli/start/crash.ts";
 
 const secret = "s3cretOfSomeLength";
 

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { announceDemo, findDemo } from "../../src/cli/demo-place.ts";
+import { announceDemo, findDemo } from "../../src/cli/start/demo-place.ts";
 import { followLink } from "../support/page.ts";
 import { startProgram } from "../support/program.ts";
 import { desk, plainConfig, run } from "./run.ts";

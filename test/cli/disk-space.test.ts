@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { diskSpaceFor, spaceWarning } from "../../src/cli/disk-space.ts";
+import { diskSpaceFor, spaceWarning } from "../../src/cli/start/disk-space.ts";
 
 test.each([
   [0, 80e9, null],

@@ -1,7 +1,7 @@
 /** `rules explain`: a real watch, behind the real local API on a real socket. */
 
 import { describe, expect, test } from "vitest";
-import { explanationText } from "../../src/cli/rules/explain.ts";
+import { explanationText } from "../../src/cli/commands/rules/explain.ts";
 import { builtInRules } from "../../src/domain/built-in.ts";
 import type { ExplainedPart, Explanation } from "../../src/domain/explanation.ts";
 import { explainParts } from "../../src/rules/index.ts";

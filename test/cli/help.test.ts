@@ -1,9 +1,9 @@
 /** Shared behaviour of all commands: help with an example, wrong use, JSON failures. */
 import { describe, expect, test } from "vitest";
 import { version } from "../../src/daemon/version.ts";
-import { controlCalls } from "../../src/simulator/control-bodies.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
 import { parseScenario } from "../../src/simulator/scenario.ts";
+import { controlCalls } from "../../src/simulator/server/control-bodies.ts";
 import { desk, run, runProcess } from "./run.ts";
 
 /** Names below "Commands:" of a help text. */

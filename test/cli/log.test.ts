@@ -2,8 +2,8 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Cli } from "../../src/cli/command.ts";
-import { createLog } from "../../src/cli/log.ts";
-import type { LogOptions } from "../../src/cli/log-options.ts";
+import { createLog } from "../../src/cli/start/log.ts";
+import type { LogOptions } from "../../src/cli/start/log-options.ts";
 import { desk } from "./run.ts";
 
 /** The log on stderr, when that is a file. */

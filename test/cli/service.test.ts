@@ -18,10 +18,10 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { daemonEnvironment, daemonFlags } from "../../launch.mjs";
 import { CommandFailed } from "../../src/cli/command.ts";
-import { type Installation, installSystem, installUser } from "../../src/cli/service/install.ts";
-import { Machine, type Ran, refusalOf, type Step } from "../../src/cli/service/machine.ts";
-import { removeSystem, removeUser } from "../../src/cli/service/remove.ts";
-import { asService, unitFor } from "../../src/cli/service/run.ts";
+import { type Installation, installSystem, installUser } from "../../src/cli/commands/service/install.ts";
+import { Machine, type Ran, refusalOf, type Step } from "../../src/cli/commands/service/machine.ts";
+import { removeSystem, removeUser } from "../../src/cli/commands/service/remove.ts";
+import { asService, unitFor } from "../../src/cli/commands/service/run.ts";
 import { type Desk, desk, runProcess } from "./run.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { signerHost } from "../../src/cli/signer-host.ts";
+import { signerHost } from "../../src/cli/signing/signer-host.ts";
 import { FakeClock } from "../support/clock.ts";
 import { startProgram } from "../support/program.ts";
 import { type Desk, desk } from "./run.ts";

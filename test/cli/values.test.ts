@@ -1,9 +1,9 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { forTerminal, oneLine, type Paint, paintFor, type Tint } from "../../src/cli/print.ts";
-import { table } from "../../src/cli/table.ts";
-import { timeFrom } from "../../src/cli/values.ts";
+import { forTerminal, oneLine, type Paint, paintFor, type Tint } from "../../src/cli/terminal/print.ts";
+import { table } from "../../src/cli/terminal/table.ts";
+import { timeFrom } from "../../src/cli/terminal/values.ts";
 
 describe("times on the command line", () => {
   const nowMs = Date.UTC(2026, 2, 1, 12, 0, 0, 500);

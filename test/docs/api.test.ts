@@ -1,7 +1,7 @@
 /** docs/api.md is made from the table of endpoints, and says what the table says now. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { referenceMarkdown } from "../../src/cli/api/describe.ts";
+import { referenceMarkdown } from "../../src/cli/commands/api/describe.ts";
 import { allEndpoints } from "../../src/contract/index.ts";
 
 const written = readFileSync(new URL("../../docs/api.md", import.meta.url), "utf8");

@@ -1,7 +1,7 @@
 /** docs/rules.md is made from the vocabulary, says what that says now, and every example in it loads as it stands. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { rulesMarkdown } from "../../src/cli/rules/reference.ts";
+import { rulesMarkdown } from "../../src/cli/commands/rules/reference.ts";
 import { builtInRules } from "../../src/domain/built-in.ts";
 import { type Source, sources } from "../../src/domain/sources.ts";
 import { historyNames } from "../../src/rules/expression/history/history.ts";
@@ -88,7 +88,12 @@ describe("names of rules", () => {
   });
 
   test("what README and help pages type as rule=NAME is there", () => {
-    const texts = ["README.md", "src/cli/silence.ts", "src/cli/routing.ts", "src/cli/alerts.ts"].map(read);
+    const texts = [
+      "README.md",
+      "src/cli/commands/silence.ts",
+      "src/cli/commands/routing.ts",
+      "src/cli/commands/alerts.ts",
+    ].map(read);
     const named = texts.flatMap((text) => [...text.matchAll(/\brule=(\w+)/g)].map(([, name]) => name!));
     expect(named.length).toBeGreaterThan(2);
     expect(named.filter((name) => ![...shipped, ...builtInRules].includes(name))).toEqual([]);

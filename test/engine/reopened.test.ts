@@ -1,6 +1,6 @@
 /** A position that is closed and opened again on the same side between two readings is another one. */
 import { describe, expect, test } from "vitest";
-import { explanationText } from "../../src/cli/rules/explain.ts";
+import { explanationText } from "../../src/cli/commands/rules/explain.ts";
 import type { PositionState, SubaccountState } from "../../src/domain/account.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { event, Harness, position, startMs, subaccount } from "./harness.ts";

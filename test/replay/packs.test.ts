@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { runTestFiles } from "../../src/cli/rules/test.ts";
+import { runTestFiles } from "../../src/cli/commands/rules/test.ts";
 
 const folder = path.join(import.meta.dirname, "..", "..", "rules");
 const packs = readdirSync(folder)

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { systemUnit, userUnit } from "../../src/cli/service/units.ts";
+import { systemUnit, userUnit } from "../../src/cli/commands/service/units.ts";
 import { linesOf, root } from "./bubblewrap.ts";
 
 /** The largest exposure that is allowed, in tenths: 1.5 of 10. */

@@ -1,6 +1,6 @@
 /** Rights of simulated trader accounts in answers and the stream, and orders that rested before. */
 import { expect, test } from "vitest";
-import { rights } from "../../src/simulator/right.ts";
+import { rights } from "../../src/simulator/accounts/right.ts";
 import { connect, quiet, read, sim } from "./support.ts";
 
 const who = { trader: "w1" };

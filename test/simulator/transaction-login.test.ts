@@ -5,8 +5,8 @@
 import { base58 } from "@scure/base";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Refusal } from "../../src/simulator/sessions.ts";
-import { challenge, verifyChallenge } from "../../src/simulator/transaction-login.ts";
+import { Refusal } from "../../src/simulator/server/sessions.ts";
+import { challenge, verifyChallenge } from "../../src/simulator/server/transaction-login.ts";
 import { BadChallenge, signChallenge } from "../../src/wallet/transaction.ts";
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stateSnapshot } from "../../src/simulator/answers/trader.ts";
+import { stateSnapshot } from "../../src/simulator/server/answers/trader.ts";
 import { ask, quiet, sim } from "./support.ts";
 
 const hourMs = 3_600_000;

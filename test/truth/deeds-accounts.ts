@@ -2,17 +2,18 @@
  * Deeds about accounts beside their trades: rights that the exchange takes away, orders that are taken back, spot collateral that
  * it sells, and triggers of which the inbox tells when they are placed or executed. `plan-accounts.ts` plans them.
  */
-import { ticksText } from "../../src/simulator/answers/trader.ts";
-import { dropOrder } from "../../src/simulator/book.ts";
-import { sweep } from "../../src/simulator/collateral.ts";
-import { eventNotification } from "../../src/simulator/inbox.ts";
+
+import { sweep } from "../../src/simulator/accounts/collateral.ts";
+import { eventNotification } from "../../src/simulator/accounts/inbox.ts";
+import { setTriggers, tradeData, triggerFor } from "../../src/simulator/accounts/orders.ts";
+import type { Right } from "../../src/simulator/accounts/right.ts";
+import { spotNotional } from "../../src/simulator/accounts/spot.ts";
+import { trade } from "../../src/simulator/accounts/trade.ts";
 import type { Simulator } from "../../src/simulator/index.ts";
-import { setTriggers, tradeData, triggerFor } from "../../src/simulator/orders.ts";
-import type { Right } from "../../src/simulator/right.ts";
-import { spotNotional } from "../../src/simulator/spot.ts";
+import { noteHolder, transact } from "../../src/simulator/ledger/transaction.ts";
+import { dropOrder } from "../../src/simulator/markets/book.ts";
+import { ticksText } from "../../src/simulator/server/answers/trader.ts";
 import type { Account, Market, World } from "../../src/simulator/state.ts";
-import { trade } from "../../src/simulator/trade.ts";
-import { noteHolder, transact } from "../../src/simulator/transaction.ts";
 import { follow } from "../../src/simulator/world.ts";
 import { nameOf } from "./names.ts";
 import type { Deed } from "./world.ts";

@@ -3,10 +3,10 @@
  * other venues whose price leaves the mark, and market parameters that change.
  */
 
-import { noteMoment } from "../../src/simulator/account-history.ts";
-import { ticksText } from "../../src/simulator/answers/trader.ts";
-import { accrueFunding } from "../../src/simulator/funding.ts";
+import { noteMoment } from "../../src/simulator/accounts/history.ts";
 import type { Simulator } from "../../src/simulator/index.ts";
+import { accrueFunding } from "../../src/simulator/markets/funding.ts";
+import { ticksText } from "../../src/simulator/server/answers/trader.ts";
 import type { Market } from "../../src/simulator/state.ts";
 import { follow } from "../../src/simulator/world.ts";
 import { Draw } from "./draw.ts";

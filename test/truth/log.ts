@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { Changes } from "../../src/domain/changes.ts";
 import type { Message } from "../../src/domain/delivery.ts";
 import type { FiringAlert, UnjudgedSubject, WalletStatus, WatchStatus } from "../../src/domain/status.ts";
-import type { AccountVersion } from "../../src/simulator/position.ts";
+import type { AccountVersion } from "../../src/simulator/accounts/position.ts";
 import type { Garbling } from "./garble.ts";
 
 /** Lives of the daemon are numbered from 1. */

@@ -1,5 +1,5 @@
 /** Plans of the deeds about accounts, from a seed: each kind of world from draws of its own. */
-import { rights } from "../../src/simulator/right.ts";
+import { rights } from "../../src/simulator/accounts/right.ts";
 import { Draw } from "./draw.ts";
 import type { AccountPlan, Deed, WalletPlan } from "./world.ts";
 

@@ -1,8 +1,8 @@
 /** Trades that have the legs of a pair cancel out again. */
-import { moveExternally } from "../../src/simulator/collateral.ts";
+import { moveExternally } from "../../src/simulator/accounts/collateral.ts";
+import { perLot } from "../../src/simulator/accounts/trade.ts";
+import { transact } from "../../src/simulator/ledger/transaction.ts";
 import type { Account, Market, World } from "../../src/simulator/state.ts";
-import { perLot } from "../../src/simulator/trade.ts";
-import { transact } from "../../src/simulator/transaction.ts";
 import type { PairPlan } from "./deeds-hedges.ts";
 
 /** Signed lots that the legs of a pair are together. */

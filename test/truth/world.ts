@@ -2,13 +2,14 @@
  * The exchange's side of a scenario, planned from a seed: wallets with their accounts, and what traders, prices and the exchange
  * do in ten minutes. A plan is data; sizes in it are relative to what stands there when it is done.
  */
-import { ticksText } from "../../src/simulator/answers/trader.ts";
-import { moveExternally, transfer } from "../../src/simulator/collateral.ts";
+
+import { moveExternally, transfer } from "../../src/simulator/accounts/collateral.ts";
+import { setTriggers, triggerFor } from "../../src/simulator/accounts/orders.ts";
+import { perLot, trade } from "../../src/simulator/accounts/trade.ts";
 import type { Simulator } from "../../src/simulator/index.ts";
-import { setTriggers, triggerFor } from "../../src/simulator/orders.ts";
+import { transact } from "../../src/simulator/ledger/transaction.ts";
+import { ticksText } from "../../src/simulator/server/answers/trader.ts";
 import type { Account, Market, World } from "../../src/simulator/state.ts";
-import { perLot, trade } from "../../src/simulator/trade.ts";
-import { transact } from "../../src/simulator/transaction.ts";
 import { follow, openAccount } from "../../src/simulator/world.ts";
 import { type AccountDeed, isForbidden, isOfAccount, performOnAccount } from "./deeds-accounts.ts";
 import { type PairPlan, planHedges } from "./deeds-hedges.ts";

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { sparkline } from "../../../src/cli/history/query.ts";
+import { sparkline } from "../../../src/cli/commands/history/query.ts";
 import { changes } from "../../../src/domain/changes.ts";
 import { seededRandom } from "../../../src/domain/clock.ts";
 import type { Tick } from "../../../src/domain/observation.ts";
