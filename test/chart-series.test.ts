@@ -1,7 +1,7 @@
 /** The chart of an alert: the figure that its rule compares with a number, with its samples from history. */
 import { expect, test } from "vitest";
 import { chartSeries } from "../src/daemon/chart-series.ts";
-import type { Alert } from "../src/domain/alert.ts";
+import type { Alert } from "../src/domain/alerts/alert.ts";
 import type { Tick } from "../src/domain/observation.ts";
 import type { TickQuery } from "../src/domain/ports.ts";
 import { alert, atMs } from "./channels/messages.ts";

@@ -1,8 +1,8 @@
 /** Changes of rules and routes are recorded once each, even if commits fail for a time. */
 import { expect, test } from "vitest";
 import { ConfigurationNotes } from "../src/daemon/configuration-notes.ts";
-import type { Changes, Milestone } from "../src/domain/changes.ts";
 import { CommitFailed } from "../src/domain/ports.ts";
+import type { Changes, Milestone } from "../src/domain/stored/changes.ts";
 import { FakeClock } from "./support/clock.ts";
 
 const settings = (ruleSetText: string) => ({ ruleSetText, routing: { receivers: ["chat"] } });

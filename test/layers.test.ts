@@ -126,6 +126,8 @@ const environmentFolders = ["config", "wallet"];
 
 /** A longer file holds more than one idea. */
 const maxLines = 400;
+/** A folder with more files of its own wants subfolders. */
+const maxFiles = 20;
 
 type SourceFiles = ReadonlyMap<string, string>; // path below src/, with slashes → text
 
@@ -152,6 +154,8 @@ function problemsOf(files: SourceFiles, declared: readonly string[]): string[] {
       problems.push(`${file}: reads the environment`);
     }
   }
+  for (const [folder, { length }] of Map.groupBy(files.keys(), path.posix.dirname))
+    if (length > maxFiles) problems.push(`${folder}: ${length} files, more than ${maxFiles}`);
   problems.push(...cyclesIn(files).map((cycle) => `import cycle: ${cycle.join(" → ")}`));
   return problems;
 }
@@ -476,6 +480,11 @@ describe("bad source is told", () => {
       "import cycle: margin/a.ts → margin/b.ts → margin/a.ts",
     ],
     ["a long file", { "margin/a.ts": "\n".repeat(401) }, "margin/a.ts: 401 lines, more than 400"],
+    [
+      "a folder of many files",
+      Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`margin/part-${index}.ts`, ""])),
+      "margin: 21 files, more than 20",
+    ],
     ["a loose file", { "util.ts": "" }, 'util.ts: "util.ts" is no folder of the table'],
     [
       "three files in a ring",

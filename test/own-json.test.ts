@@ -1,6 +1,6 @@
 /** JSON of our own: what another program put in its place is a value, or an error that says so. */
 import { expect, test } from "vitest";
-import { decode, encode } from "../src/domain/json.ts";
+import { decode, encode } from "../src/domain/text/json.ts";
 
 test("numbers that JSON does not know come back", () => {
   const value = { a: [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, -0, 1], b: null };

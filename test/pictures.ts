@@ -12,11 +12,11 @@ import { pngOf } from "../src/channels/chart/png.ts";
 import { chartSvg, lightChart } from "../src/channels/chart/svg.ts";
 import { discordBody } from "../src/channels/discord/render.ts";
 import { mailParts } from "../src/channels/email/render.ts";
+import { forHtml } from "../src/channels/message/text.ts";
 import { render } from "../src/channels/message.ts";
-import { forHtml } from "../src/channels/text.ts";
 import { digestContent } from "../src/deliver/digest/content.ts";
 import type { DigestFigures } from "../src/deliver/digest/gather.ts";
-import type { ChartSeries } from "../src/domain/chart.ts";
+import type { ChartSeries } from "../src/domain/alerts/chart.ts";
 import { atMs, change, message } from "./channels/messages.ts";
 
 const chromium = process.env.CHROMIUM ?? "chromium";

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import type { SourceParts } from "../src/daemon/answers/source-parts.ts";
 import { DaemonSource } from "../src/daemon/daemon-source.ts";
+import type { Silence } from "../src/domain/alerts/silence.ts";
 import type { Observation } from "../src/domain/observation.ts";
-import type { Silence } from "../src/domain/silence.ts";
 import { FakeClock } from "./support/clock.ts";
 
 /** A watch that processes observations with a delay. */

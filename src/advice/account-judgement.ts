@@ -1,5 +1,5 @@
 /** Judges a hypothetical account against the real one: near its marks, and after a further adverse move. */
-import { type Severity, severityRank } from "../domain/alert.ts";
+import { type Severity, severityRank } from "../domain/alerts/alert.ts";
 import { adverseMarks } from "../margin/hypothetical.ts";
 import type { AccountRisk, MarkTicks } from "../margin/model.ts";
 import type { ConditionRule } from "../rules/index.ts";

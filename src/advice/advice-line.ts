@@ -2,8 +2,8 @@
  * The line of advice about one account:
  * `Sell 23.1 SOL reduce-only, or deposit $1,240.00 to main/0.0: either ends all distance and margin alerts, info too; after that they stay quiet as long as SOL stays above $131.20 (mark $134.10 at 03:12:07 UTC). To end only what is critical: sell 8.2 SOL reduce-only, or deposit $310.00 to main/0.0.`
  */
-import type { Advice } from "../domain/alert.ts";
-import { timeOfDay } from "../domain/time-text.ts";
+import type { Advice } from "../domain/alerts/alert.ts";
+import { timeOfDay } from "../domain/text/time-text.ts";
 import type { ClearAmounts, Clearing } from "../domain/what-if.ts";
 import { usdFromTicks } from "../margin/units.ts";
 import { formatPercent, formatPrice } from "../rules/index.ts";

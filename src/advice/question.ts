@@ -1,6 +1,7 @@
 /** Parses hypothetical prices and parts of positions. */
-import { nearestName } from "../domain/nearest.ts";
+
 import { symbolKey } from "../domain/symbol.ts";
+import { nearestName } from "../domain/text/nearest.ts";
 
 /** A price: in USD, or as a signed share of the mark. */
 export type PriceChange = { readonly symbol: string } & (

@@ -6,7 +6,7 @@
  * of pairs.
  */
 import type { PositionState } from "../domain/account.ts";
-import type { Severity } from "../domain/alert.ts";
+import type { Severity } from "../domain/alerts/alert.ts";
 import { assessAccount } from "../margin/assess.ts";
 import { fundingUntilMaintenanceMs } from "../margin/funding.ts";
 import { atMarks } from "../margin/hypothetical.ts";

@@ -1,5 +1,5 @@
 /** Texts for the ways to clear an account. Amounts are rounded up, so that the written amount is enough. */
-import { significant } from "../domain/number-text.ts";
+import { significant } from "../domain/text/number-text.ts";
 import type { ClearAmounts, Clearing, ClearingTrade, EnoughAmounts } from "../domain/what-if.ts";
 import { formatUsd } from "../rules/index.ts";
 

@@ -1,5 +1,5 @@
 /** Computes a wallet's accounts at other prices, after a deposit, or after positions were closed. */
-import { type Severity, severities, severityRank, worseOf } from "../domain/alert.ts";
+import { type Severity, severities, severityRank, worseOf } from "../domain/alerts/alert.ts";
 import type { AccountOutlook, Rung, WhatIfAccount, WhatIfQuestion, WhatIfRule } from "../domain/what-if.ts";
 import { adverseMarks, type Reduction, withDeposit, withReduction } from "../margin/hypothetical.ts";
 import type { MarkTicks } from "../margin/model.ts";

@@ -6,8 +6,8 @@
  * wins.
  */
 import { z } from "zod";
-import type { AckWord } from "../domain/delivery.ts";
-import { parseDurationMs } from "../domain/duration.ts";
+import type { AckWord } from "../domain/alerts/delivery.ts";
+import { parseDurationMs } from "../domain/text/duration.ts";
 
 const strictness: readonly AckWord[] = ["never", "whenAcknowledged", "whenDelivered", "always"];
 

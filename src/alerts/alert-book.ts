@@ -8,13 +8,13 @@ import {
   type Severity,
   worseOf,
   worstSeverityOf,
-} from "../domain/alert.ts";
-import { isBuiltIn } from "../domain/built-in.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { Deadlines } from "../domain/deadlines.ts";
-import { drillGroup } from "../domain/delivery.ts";
-import type { KeptValues } from "../domain/kept.ts";
-import type { Silence } from "../domain/silence.ts";
+} from "../domain/alerts/alert.ts";
+import { isBuiltIn } from "../domain/alerts/built-in.ts";
+import { drillGroup } from "../domain/alerts/delivery.ts";
+import type { Silence } from "../domain/alerts/silence.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
+import type { KeptValues } from "../domain/stored/kept.ts";
+import type { Deadlines } from "../domain/structures/deadlines.ts";
 import type { AlertIds } from "./alert-changes.ts";
 import { type AlertText, LiveAlert, type NewAlert, pick } from "./live-alert.ts";
 import { Notifications, type NotificationsOptions } from "./notifications.ts";

@@ -1,7 +1,7 @@
 /** Makes alerts and their changes, numbered, and adds them to the changes of the tick. */
 
-import type { Advice, Alert, AlertChange, AlertChangeKind } from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
+import type { Advice, Alert, AlertChange, AlertChangeKind } from "../domain/alerts/alert.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import type { AlertText, LiveAlert, NewAlert } from "./live-alert.ts";
 import {
   knowsBothSides,

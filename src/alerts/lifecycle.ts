@@ -9,7 +9,7 @@
  *
  *   none active ──a level held for `for`──► fired ──higher one──► rose ──it was gone──► fell ──none active──► ended
  */
-import { type LevelState, type Severity, severityRank } from "../domain/alert.ts";
+import { type LevelState, type Severity, severityRank } from "../domain/alerts/alert.ts";
 
 export interface LifecycleRule {
   /** Ascending by severity. */

@@ -1,9 +1,9 @@
 /** A firing alert with its texts and reminders. */
 
-import type { Alert, Severity } from "../domain/alert.ts";
-import type { Due } from "../domain/deadlines.ts";
-import type { EndingWait } from "../domain/ending-wait.ts";
-import type { TemplateFacts } from "../domain/template-data.ts";
+import type { Alert, Severity } from "../domain/alerts/alert.ts";
+import type { EndingWait } from "../domain/alerts/ending-wait.ts";
+import type { TemplateFacts } from "../domain/alerts/template-data.ts";
+import type { Due } from "../domain/structures/deadlines.ts";
 import { type Notified, notifiedWith } from "./reminders/remind.ts";
 import type { Comparison } from "./reminders/worsening.ts";
 import type { LimitWords } from "./texts/limit-text.ts";

@@ -12,9 +12,9 @@ import {
   type AlertChangeKind,
   type Severity,
   severityRank,
-} from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { Deadlines } from "../domain/deadlines.ts";
+} from "../domain/alerts/alert.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
+import type { Deadlines } from "../domain/structures/deadlines.ts";
 import { AlertChanges, type AlertChangesOptions } from "./alert-changes.ts";
 import type { IncidentsOptions } from "./incidents/incidents.ts";
 import type { LiveAlert } from "./live-alert.ts";

@@ -2,10 +2,10 @@
  * Runs the actions that people request in a chat: acknowledges and silences alerts and shows their history.
  * Authorization is checked by the caller.
  */
-import type { Severity } from "../domain/alert.ts";
+import type { Severity } from "../domain/alerts/alert.ts";
 import type { Clock } from "../domain/clock.ts";
-import { parseDurationMs } from "../domain/duration.ts";
 import type { ChatActions } from "../domain/ports.ts";
+import { parseDurationMs } from "../domain/text/duration.ts";
 import {
   type Answer,
   acknowledgedAnswer,

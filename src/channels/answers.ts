@@ -1,7 +1,10 @@
 /** Answers to questions in a chat: a title and lines. Figures have their age beside them where it matters. Pure. */
-import { type Alert, severityRank } from "../domain/alert.ts";
-import { formatDurationMs } from "../domain/duration.ts";
-import { endingWaitText } from "../domain/ending-wait.ts";
+import { type Alert, severityRank } from "../domain/alerts/alert.ts";
+import { endingWaitText } from "../domain/alerts/ending-wait.ts";
+import type { Matcher, Silence } from "../domain/alerts/silence.ts";
+import type { Actions, AlertStory } from "../domain/ports.ts";
+import type { DaemonStatus, MarketStatus, PositionStatus, WalletStatus } from "../domain/status.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
 import {
   absentText,
   formatAmount,
@@ -9,16 +12,13 @@ import {
   formatPrice,
   formatRate,
   formatUsd,
-} from "../domain/number-text.ts";
-import type { Actions, AlertStory } from "../domain/ports.ts";
-import type { Matcher, Silence } from "../domain/silence.ts";
-import { sourceWords } from "../domain/source-words.ts";
-import type { DaemonStatus, MarketStatus, PositionStatus, WalletStatus } from "../domain/status.ts";
-import { formatTime, timeOfDay } from "../domain/time-text.ts";
-import { glyphs } from "./glyphs.ts";
+} from "../domain/text/number-text.ts";
+import { sourceWords } from "../domain/text/source-words.ts";
+import { formatTime, timeOfDay } from "../domain/text/time-text.ts";
+import { glyphs } from "./message/glyphs.ts";
 import { leadOf } from "./message/lead.ts";
-import type { Tone } from "./rendering.ts";
-import { cleanLine, ownLine } from "./text.ts";
+import type { Tone } from "./message/rendering.ts";
+import { cleanLine, ownLine } from "./message/text.ts";
 
 /** A line of plain text. A pair has its first part in bold. */
 export type Line = string | readonly [bold: string, rest: string];

@@ -5,8 +5,8 @@
  *
  * Limits of chats: ids of 64 bytes (Telegram), labels of 75 characters (Slack), 5 rows of 5 buttons (Discord).
  */
-import { type AlertChange, type Severity, severities, severityRank } from "../domain/alert.ts";
-import type { Message } from "../domain/delivery.ts";
+import { type AlertChange, type Severity, severities, severityRank } from "../domain/alerts/alert.ts";
+import type { Message } from "../domain/alerts/delivery.ts";
 
 export interface Button {
   readonly label: string;

@@ -5,7 +5,7 @@
  * A channel does not retry, does not wait for rate limits, and does not exceed its deadline; the outbox does the
  * scheduling. The channel classifies each failure and states when a retry makes sense.
  */
-import type { Capacity, Message, SendFailure } from "../domain/delivery.ts";
+import type { Capacity, Message, SendFailure } from "../domain/alerts/delivery.ts";
 
 export type SendResult =
   /** `receipt` identifies the message at the service (Discord's message id, the SMTP reply). Later messages refer to it. */

@@ -2,10 +2,10 @@
  * A message as a JSON document, for programs: the body of webhooks and the input of commands. Within one version,
  * fields are added and never changed or removed. docs/channels/webhook.md documents it.
  */
-import { adviceIn } from "../domain/alert.ts";
-import type { Message } from "../domain/delivery.ts";
+import { adviceIn } from "../domain/alerts/alert.ts";
+import type { Message } from "../domain/alerts/delivery.ts";
+import { cleanLine } from "./message/text.ts";
 import { type RenderOptions, render } from "./message.ts";
-import { cleanLine } from "./text.ts";
 
 /** @returns the same document on every attempt. Times are ISO 8601 in UTC. */
 export function documentOf(message: Message, options: RenderOptions): object {

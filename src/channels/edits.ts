@@ -2,11 +2,12 @@
  * Edits sent messages, for channels that keep the first message of an incident current. Edits of one message run one at
  * a time, and each contains all updates so far, so edits from two lanes never undo each other.
  */
+
+import type { Message } from "../domain/alerts/delivery.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Message } from "../domain/delivery.ts";
 import type { Outgoing, SendResult, SentMessage } from "./channel.ts";
 import type { ChannelLog } from "./log.ts";
-import { hasOnlyMinorChanges, isMinorUpdate, withUpdates } from "./updated-message.ts";
+import { hasOnlyMinorChanges, isMinorUpdate, withUpdates } from "./message/updated-message.ts";
 
 export interface EditsOptions {
   readonly clock: Clock;

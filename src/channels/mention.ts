@@ -2,8 +2,8 @@
  * Selects the mention for a message: people are mentioned only when an alert fires, gets worse, is repeated, or a
  * position was taken by the exchange.
  */
-import { type AlertChange, isTaking, type Severity, severities } from "../domain/alert.ts";
-import type { Message } from "../domain/delivery.ts";
+import { type AlertChange, isTaking, type Severity, severities } from "../domain/alerts/alert.ts";
+import type { Message } from "../domain/alerts/delivery.ts";
 
 /** A channel's mentions by severity. */
 export type MentionOfSeverity = { readonly [severity in Severity]?: string | undefined };

@@ -4,11 +4,17 @@
  *
  * Whoever is woken by it gets the answers in this order: what, how bad, how fresh the data is, what now.
  */
-import type { Advice, AlertChange } from "../domain/alert.ts";
-import { lateAfterMs, type Message, type MessageItem, maxInFull, maxReported } from "../domain/delivery.ts";
-import { formatDurationMs } from "../domain/duration.ts";
-import { flat } from "../domain/template-data.ts";
-import { formatTime, timeOfDay } from "../domain/time-text.ts";
+import type { Advice, AlertChange } from "../domain/alerts/alert.ts";
+import {
+  lateAfterMs,
+  type Message,
+  type MessageItem,
+  maxInFull,
+  maxReported,
+} from "../domain/alerts/delivery.ts";
+import { flat } from "../domain/alerts/template-data.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
+import { formatTime, timeOfDay } from "../domain/text/time-text.ts";
 import type { Late } from "./channel.ts";
 import { type Acknowledging, isOpenItem, whatNow } from "./message/acknowledging.ts";
 import { type CommandLine, plainCommandLine } from "./message/command-line.ts";
@@ -17,8 +23,8 @@ import { isGone } from "./message/ending-texts.ts";
 import { freshness, type When } from "./message/freshness.ts";
 import { headlineOf } from "./message/headline.ts";
 import { leadOf, toneOfChange } from "./message/lead.ts";
-import type { Block, Rendering, Section, Tone } from "./rendering.ts";
-import { clean, cleanLine, ownLine, safeLink, shorten } from "./text.ts";
+import type { Block, Rendering, Section, Tone } from "./message/rendering.ts";
+import { clean, cleanLine, ownLine, safeLink, shorten } from "./message/text.ts";
 
 export interface RenderOptions {
   /** IANA name; default UTC. */

@@ -4,10 +4,10 @@
  */
 import { Agent, type Dispatcher, request } from "undici";
 import { errorCode } from "../domain/error-code.ts";
-import type { Secret } from "../domain/hidden-secrets.ts";
+import type { Secret } from "../domain/text/hidden-secrets.ts";
 import type { ProbeResult, SendResult } from "./channel.ts";
 import { formBytes } from "./form.ts";
-import { shorten, withoutSecrets } from "./text.ts";
+import { shorten, withoutSecrets } from "./message/text.ts";
 
 /** Enough for an error text; not for a page. */
 const defaultAnswerBytes = 65_536;

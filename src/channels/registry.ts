@@ -2,8 +2,8 @@
 
 import type { Writable } from "node:stream";
 import { z } from "zod";
+import type { Capacity } from "../domain/alerts/delivery.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import type { Capacity } from "../domain/delivery.ts";
 import type { Charts, ChatActions } from "../domain/ports.ts";
 import { alertmanagerCapacity, alertmanagerSettings, createAlertmanager } from "./alertmanager/channel.ts";
 import type { Channel } from "./channel.ts";

@@ -1,7 +1,7 @@
 /** Shared by all commands: their streams, their declaration, their failures. */
 import { type Command, Option } from "commander";
-import { printableJson } from "../domain/escape.ts";
-import { nearestName } from "../domain/nearest.ts";
+import { printableJson } from "../domain/text/escape.ts";
+import { nearestName } from "../domain/text/nearest.ts";
 import { toWire } from "../web/wire.ts";
 import { forTerminal } from "./terminal/print.ts";
 

@@ -1,7 +1,7 @@
 /** Requests to the running daemon over the socket next to its database. */
 
-import { nearestName } from "../domain/nearest.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import { nearestName } from "../domain/text/nearest.ts";
 import { askDaemon } from "../web/client.ts";
 import { DashboardError } from "../web/errors.ts";
 import { CommandFailed } from "./command.ts";

@@ -1,5 +1,5 @@
 /** Reads the database when no daemon answers. */
-import { type Alert, isOfSeverity } from "../domain/alert.ts";
+import { type Alert, isOfSeverity } from "../domain/alerts/alert.ts";
 import type { AlertQuery } from "../domain/ports.ts";
 import type { History } from "../history/index.ts";
 import { type Cli, CommandFailed, hint } from "./command.ts";

@@ -1,6 +1,7 @@
 /** The receipts of an alert as a table: the first known time, then the delay of each step. */
-import { formatDurationMs } from "../domain/duration.ts";
-import { type Receipt, type ReceiptStep, receiptSteps } from "../domain/receipt.ts";
+
+import { type Receipt, type ReceiptStep, receiptSteps } from "../domain/alerts/receipt.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
 import type { Paint } from "./terminal/print.ts";
 import { table } from "./terminal/table.ts";
 

@@ -4,9 +4,9 @@
  */
 
 import { knownNames, type NamedObjects } from "../daemon/settings/known-names.ts";
-import { drillRule } from "../domain/alert.ts";
-import { nearestName } from "../domain/nearest.ts";
-import type { Silence } from "../domain/silence.ts";
+import { drillRule } from "../domain/alerts/alert.ts";
+import type { Silence } from "../domain/alerts/silence.ts";
+import { nearestName } from "../domain/text/nearest.ts";
 import { type Cli, hint } from "./command.ts";
 import { settingsIfWhole } from "./load-settings.ts";
 

@@ -22,7 +22,7 @@ import {
   type Streams,
 } from "../exchange/index.ts";
 import { AccountBook } from "./accounts.ts";
-import { type BadRecord, BadRecords } from "./bad-records.ts";
+import { type BadRecord, BadRecords } from "./anomalies/bad-records.ts";
 import type { CollectedWallet, Collector } from "./collector.ts";
 import { marketsToRead, type WantedMarkets } from "./collectors/by-market.ts";
 import { calendarsCollector } from "./collectors/calendars.ts";
@@ -42,16 +42,16 @@ import { pnlCollector } from "./collectors/pnl.ts";
 import { portfolioCollector } from "./collectors/portfolio.ts";
 import { traderStateCollector } from "./collectors/trader-state.ts";
 import { traderViewCollector } from "./collectors/trader-view.ts";
-import { type Demand, marketReadsOf } from "./demand.ts";
-import { EventPublisher, ownCursors } from "./event-publisher.ts";
 import { type InboxReading, readInbox } from "./inbox-reading.ts";
 import type { CollectLog } from "./log.ts";
 import { MarketBook } from "./market-book.ts";
 import { type CollectNeeds, noNeeds } from "./needs.ts";
-import type { ScheduleFigures } from "./schedule-figures.ts";
-import { Scheduler } from "./scheduler.ts";
+import { EventPublisher, ownCursors } from "./paging/event-publisher.ts";
+import { type Demand, marketReadsOf } from "./schedule/demand.ts";
+import type { ScheduleFigures } from "./schedule/figures.ts";
+import { Scheduler } from "./schedule/scheduler.ts";
 import { type ScheduleSettings, scheduleMs } from "./settings.ts";
-import { StreamFeed } from "./stream-feed.ts";
+import { StreamFeed } from "./stream/feed.ts";
 
 export interface CollectorsOptions {
   readonly client: ExchangeClient;

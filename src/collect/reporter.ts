@@ -10,11 +10,11 @@
  * one source the first three wallets are named; for further ones only that there are more.
  */
 import type { Clock } from "../domain/clock.ts";
-import { formatDurationMs } from "../domain/duration.ts";
 import type { FailureReason } from "../domain/observation.ts";
 import type { Source } from "../domain/sources.ts";
 import type { ExchangeOutage } from "../domain/status.ts";
-import { timeOfDay } from "../domain/time-text.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
+import { timeOfDay } from "../domain/text/time-text.ts";
 import type { CollectLog } from "./log.ts";
 
 const MOST_NAMED = 3;

@@ -1,8 +1,8 @@
 /** The `schedules:` section: the read interval of each resource. */
 import { z } from "zod";
-import { parseDurationMs } from "../domain/duration.ts";
 import { type Source, sourceRow, sources } from "../domain/sources.ts";
-import { CronSchedule, cronProblem } from "./calendar.ts";
+import { parseDurationMs } from "../domain/text/duration.ts";
+import { CronSchedule, cronProblem } from "./schedule/calendar.ts";
 
 /** Minimum interval, ms. */
 const SHORTEST_MS = 100;

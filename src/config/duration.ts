@@ -1,6 +1,6 @@
 /** Schema of durations in settings. */
 import { z } from "zod";
-import { parseDurationMs } from "../domain/duration.ts";
+import { parseDurationMs } from "../domain/text/duration.ts";
 
 const expected = "expected a duration such as 250ms, 5s, 10m, 4h or 7d";
 

@@ -3,7 +3,7 @@
  * are not used, because they speak of objects and strings and omit the value found.
  */
 import { z } from "zod";
-import { nearestName } from "../domain/nearest.ts";
+import { nearestName } from "../domain/text/nearest.ts";
 import { type Entry, shownKey } from "./tree.ts";
 
 export type Path = readonly (string | number)[];

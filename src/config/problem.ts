@@ -1,5 +1,5 @@
 /** A mistake in the configuration, with the information needed to fix it. */
-import { namesText } from "../domain/nearest.ts";
+import { namesText } from "../domain/text/nearest.ts";
 
 export interface ConfigProblem {
   /** As named by the user. */

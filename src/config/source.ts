@@ -4,8 +4,8 @@
  */
 
 import type { z } from "zod";
-import { nearestName } from "../domain/nearest.ts";
-import { offsetInScalar } from "../domain/yaml-place.ts";
+import { nearestName } from "../domain/text/nearest.ts";
+import { offsetInScalar } from "../domain/text/yaml-place.ts";
 import { HiddenTexts, withoutHidden } from "./hidden-texts.ts";
 import { misreadPaths, mistakesOf, type Path, parseQuietly } from "./issues.ts";
 import type { ConfigProblem, ConfigWarning } from "./problem.ts";

@@ -3,8 +3,8 @@
  * keys, lists, and scalars. Aliases (which could expand without limit), custom tags and further documents are refused.
  */
 import { type ErrorCode, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
-import { nearestName } from "../domain/nearest.ts";
-import { parsedYaml, tooManyParts } from "../domain/yaml.ts";
+import { nearestName } from "../domain/text/nearest.ts";
+import { parsedYaml, tooManyParts } from "../domain/text/yaml.ts";
 import { type Environment, hasMarks, markVariables, substitute } from "./variables.ts";
 
 export type ScalarValue = string | number | boolean | null;

@@ -1,7 +1,7 @@
 /** Log lines about alerts. */
 import type { Logger } from "pino";
-import type { AlertChange } from "../domain/alert.ts";
-import type { Changes } from "../domain/changes.ts";
+import type { AlertChange } from "../domain/alerts/alert.ts";
+import type { Changes } from "../domain/stored/changes.ts";
 
 /** Writes a log line for each change of an alert. */
 export function logSteps(log: Logger, committed: Changes): void {

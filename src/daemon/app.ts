@@ -10,9 +10,9 @@
 import { hostname } from "node:os";
 import { allReceivers } from "../alerts/routing/route.ts";
 import { systemClock } from "../domain/clock.ts";
-import { Signal } from "../domain/signal.ts";
 import { reloadSources } from "../domain/sources.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import { Signal } from "../domain/structures/signal.ts";
 import { createDashboard, type PageLink } from "../web/index.ts";
 import { collectionStage } from "./assembly/collection-stage.ts";
 import { deliveryStage } from "./assembly/delivery-stage.ts";

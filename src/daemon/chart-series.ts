@@ -1,6 +1,6 @@
 /** The series for the chart of an alert: the figure that its rule compares with a number, over the last hours. */
-import type { Alert } from "../domain/alert.ts";
-import type { ChartSeries } from "../domain/chart.ts";
+import type { Alert } from "../domain/alerts/alert.ts";
+import type { ChartSeries } from "../domain/alerts/chart.ts";
 import type { Store } from "../domain/ports.ts";
 import { accountName, parseSubject } from "../domain/subject.ts";
 import type { RuleSet } from "../rules/index.ts";

@@ -1,6 +1,6 @@
-import { changes, type Milestone } from "../domain/changes.ts";
 import type { Clock } from "../domain/clock.ts";
 import { CommitFailed } from "../domain/ports.ts";
+import { changes, type Milestone } from "../domain/stored/changes.ts";
 import type { History } from "../history/index.ts";
 
 /** Delay before a failed write is tried again, ms. */

@@ -1,9 +1,9 @@
 /** Answers what shells, the page and scrapers ask of the running daemon, and does what they tell it. */
-import type { Alert, AlertChange } from "../domain/alert.ts";
-import type { ChartSeries } from "../domain/chart.ts";
-import type { Message } from "../domain/delivery.ts";
-import type { ExplainAnswer } from "../domain/explanation.ts";
-import type { Compacted } from "../domain/history.ts";
+import type { Alert, AlertChange } from "../domain/alerts/alert.ts";
+import type { ChartSeries } from "../domain/alerts/chart.ts";
+import type { Message } from "../domain/alerts/delivery.ts";
+import type { ExplainAnswer } from "../domain/alerts/explanation.ts";
+import type { Silence, SilenceWish } from "../domain/alerts/silence.ts";
 import type { InboxAudit } from "../domain/inbox.ts";
 import type { DaemonFigures } from "../domain/observation.ts";
 import type {
@@ -20,8 +20,8 @@ import type {
   SessionOutcome,
   SilenceOutcome,
 } from "../domain/ports.ts";
-import type { Silence, SilenceWish } from "../domain/silence.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import type { Compacted } from "../domain/stored/history.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import { AlertAnswers } from "./answers/alert-answers.ts";
 import { DaemonReport } from "./answers/daemon-report.ts";

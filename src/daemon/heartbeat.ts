@@ -10,8 +10,8 @@
  */
 import { Agent, request } from "undici";
 import type { Clock } from "../domain/clock.ts";
-import { formatDurationMs } from "../domain/duration.ts";
 import type { HeartbeatStatus } from "../domain/status.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
 import type { HeartbeatSettings } from "./settings/heartbeat.ts";
 
 export interface HeartbeatOptions {

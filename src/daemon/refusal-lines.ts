@@ -4,8 +4,8 @@
  */
 import type { Logger } from "pino";
 import type { Clock } from "../domain/clock.ts";
-import { formatDurationMs } from "../domain/duration.ts";
-import type { SignatureEntry } from "../exchange/sign-in.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
+import type { SignatureEntry } from "../exchange/session/sign-in.ts";
 
 const everyMs = 10 * 60_000;
 /** Maximum reasons with a line of their own within `everyMs`. */

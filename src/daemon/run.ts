@@ -1,8 +1,8 @@
 /** Runs a daemon from its start to its end, and logs what remains pending. */
-import { type Alert, severities } from "../domain/alert.ts";
+import { type Alert, severities } from "../domain/alerts/alert.ts";
 import { systemClock } from "../domain/clock.ts";
-import { formatDurationMs } from "../domain/duration.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
 import { type Daemon, startDaemon } from "./app.ts";
 import type { DaemonDeps } from "./deps.ts";
 import type { DaemonSettings } from "./settings.ts";

@@ -17,7 +17,7 @@ import {
   secretSettings,
 } from "../channels/registry.ts";
 import type { RotaPlan } from "../channels/rota/plan.ts";
-import { realSchedulesMs } from "../collect/demand.ts";
+import { realSchedulesMs } from "../collect/schedule/demand.ts";
 import { type ScheduleSettings, scheduleSettings } from "../collect/settings.ts";
 import {
   type ConfigProblem,

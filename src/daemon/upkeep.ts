@@ -4,7 +4,7 @@
 import type { Collectors } from "../collect/index.ts";
 import type { Outbox } from "../deliver/index.ts";
 import type { Clock } from "../domain/clock.ts";
-import { stretchedText } from "../domain/source-words.ts";
+import { stretchedText } from "../domain/text/source-words.ts";
 import type { History } from "../history/index.ts";
 import type { IngestLoop } from "../ingest/loop.ts";
 import type { DaemonSource } from "./daemon-source.ts";

@@ -6,12 +6,12 @@
  *     └── items settled, or `withinMs` over ──observe "drilled"──► failures are reported (scheduled drills), logged, shown
  */
 import { standInOf } from "../channels/rota/channel.ts";
-import type { Changes } from "../domain/changes.ts";
 import type { Clock } from "../domain/clock.ts";
-import { formatDurationMs } from "../domain/duration.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { DrillStatus } from "../domain/status.ts";
+import type { Changes } from "../domain/stored/changes.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
 import { Work } from "./work.ts";
 

@@ -15,13 +15,13 @@ import {
   type RotaPlan,
 } from "../channels/rota/plan.ts";
 import { faultText, formatShiftTime } from "../channels/rota/shift-text.ts";
-import { type Alert, severityRank } from "../domain/alert.ts";
-import { changes } from "../domain/changes.ts";
+import { type Alert, severityRank } from "../domain/alerts/alert.ts";
+import { type Message, type MessageContent, untried } from "../domain/alerts/delivery.ts";
 import type { Clock } from "../domain/clock.ts";
-import { type Message, type MessageContent, untried } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
+import { changes } from "../domain/stored/changes.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
-import { messageId, messageIdBytes } from "./message-id.ts";
+import { messageId, messageIdBytes } from "./message/message-id.ts";
 
 export interface HandOversOptions {
   /** Returns the current plans, by rota. */

@@ -3,12 +3,12 @@
  * disk accepts it, and kept in memory until then, so that nothing is sent twice while this process lives.
  */
 import type { Entry } from "../alerts/pending/waiting.ts";
-import { changes } from "../domain/changes.ts";
+import type { Message } from "../domain/alerts/delivery.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import type { Message } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
-import { type Backoff, backoffMs } from "./backoff.ts";
+import { changes } from "../domain/stored/changes.ts";
 import type { DeliverLog } from "./log.ts";
+import { type Backoff, backoffMs } from "./queue/backoff.ts";
 
 /** One message and its items, to be written to history. */
 export interface Rows {

@@ -12,21 +12,21 @@
 
 import { type Entry, takenUp } from "../alerts/pending/waiting.ts";
 import type { Channel } from "../channels/channel.ts";
-import type { AlertChange, PresentAlert } from "../domain/alert.ts";
-import type { Changes } from "../domain/changes.ts";
+import type { AlertChange, PresentAlert } from "../domain/alerts/alert.ts";
+import type { Message, OwedItem } from "../domain/alerts/delivery.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import type { Message, OwedItem } from "../domain/delivery.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
-import { ChannelQueue } from "./channel-queue.ts";
-import { ChannelState } from "./channel-state.ts";
+import type { Changes } from "../domain/stored/changes.ts";
 import type { CriticalFigures } from "./critical-figures.ts";
-import { FiringLists } from "./firing-lists.ts";
 import { Journal } from "./journal.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
-import { passedBefore } from "./overtaken-messages.ts";
+import { FiringLists } from "./message/firing-lists.ts";
 import { noProbe, type Probe } from "./probe.ts";
+import { ChannelQueue } from "./queue/channel-queue.ts";
+import { ChannelState } from "./queue/channel-state.ts";
+import { passedBefore } from "./queue/overtaken-messages.ts";
 import { isUrgent, Urgent } from "./urgent.ts";
 import { Work } from "./work.ts";
 

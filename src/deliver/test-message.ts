@@ -1,6 +1,6 @@
 /** A marked message that tests a channel. It is not in the outbox: sent once, by the caller. */
-import { type Message, untried } from "../domain/delivery.ts";
-import { messageId, messageIdBytes } from "./message-id.ts";
+import { type Message, untried } from "../domain/alerts/delivery.ts";
+import { messageId, messageIdBytes } from "./message/message-id.ts";
 
 export function testMessage(of: {
   readonly receiver: string;

@@ -1,6 +1,6 @@
 /** Finds the critical changes that reached no receiver: one accepting channel is enough. */
 import { dueSinceMs, type Entry } from "../alerts/pending/waiting.ts";
-import { drillGroup, type OwedItem } from "../domain/delivery.ts";
+import { drillGroup, type OwedItem } from "../domain/alerts/delivery.ts";
 import type { CriticalFigures } from "./critical-figures.ts";
 
 export function isUrgent({ severity, groupKey }: Pick<OwedItem, "severity" | "groupKey">): boolean {

@@ -12,10 +12,10 @@ import type {
   SubaccountState,
   TraderViewState,
 } from "./account.ts";
-import type { Alert, Severity } from "./alert.ts";
+import type { Alert, Severity } from "./alerts/alert.ts";
+import type { Silence } from "./alerts/silence.ts";
 import type { Event } from "./event.ts";
 import type { InboxDifferenceKind } from "./inbox.ts";
-import type { Silence } from "./silence.ts";
 import type { Source } from "./sources.ts";
 
 export type FailureReason =

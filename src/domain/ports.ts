@@ -1,17 +1,17 @@
 /** The doors between rooms. Whoever needs one of these is handed it by the composition root. */
 
 import type { AccessEntry } from "./access.ts";
-import type { Alert, AlertChange, RuleState, Severity } from "./alert.ts";
-import type { Changes, FactChange, Milestone } from "./changes.ts";
-import type { ChartSeries } from "./chart.ts";
-import type { Acknowledgement, Message, MessageContent, OwedItem, SendFailure } from "./delivery.ts";
+import type { Alert, AlertChange, RuleState, Severity } from "./alerts/alert.ts";
+import type { ChartSeries } from "./alerts/chart.ts";
+import type { Acknowledgement, Message, MessageContent, OwedItem, SendFailure } from "./alerts/delivery.ts";
+import type { ExplainAnswer } from "./alerts/explanation.ts";
+import type { Silence, SilenceWish } from "./alerts/silence.ts";
 import type { Event, EventKind } from "./event.ts";
-import type { ExplainAnswer } from "./explanation.ts";
-import type { Compacted, RollUp, RollUpBlock, RollUpQuery } from "./history.ts";
 import type { InboxAudit } from "./inbox.ts";
 import type { Observation, Tick } from "./observation.ts";
-import type { Silence, SilenceWish } from "./silence.ts";
 import type { DaemonStatus } from "./status.ts";
+import type { Changes, FactChange, Milestone } from "./stored/changes.ts";
+import type { Compacted, RollUp, RollUpBlock, RollUpQuery } from "./stored/history.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "./what-if.ts";
 
 export type CommitFailure = "full" | "busy" | "io";

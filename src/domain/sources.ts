@@ -11,7 +11,7 @@ interface SourceRow {
   readonly whenStreaming?: string;
   /** Requests of one run: one; one for each wallet, PDA index, account, account of a wallet that signs in, market; none in the long run. */
   readonly cost: "one" | "wallets" | "indices" | "accounts" | "inboxes" | "markets" | "equityCheck" | "none";
-  /** The lane of its requests (`exchange/budget.ts`). */
+  /** The lane of its requests (`exchange/requests/budget.ts`). */
   readonly lane: "prices" | "state" | "inbox" | "rest";
   /** Its place where requests are handed out. */
   readonly turn: number;

@@ -1,6 +1,6 @@
 /** The daemon's report about itself: `/api/v1/status`, `perpwatch status`, the page and the metrics read this. */
-import type { Alert } from "./alert.ts";
-import type { EndingWait } from "./ending-wait.ts";
+import type { Alert } from "./alerts/alert.ts";
+import type { EndingWait } from "./alerts/ending-wait.ts";
 import type { FailureCause, FailureReason } from "./observation.ts";
 import type { Source } from "./sources.ts";
 

@@ -1,5 +1,5 @@
 /** Questions about accounts as they would be, and their answers. */
-import type { Severity } from "./alert.ts";
+import type { Severity } from "./alerts/alert.ts";
 
 /** A question as a person writes it. */
 export interface WhatIfQuestion {

@@ -3,7 +3,7 @@ import type { AlertBook } from "../alerts/alert-book.ts";
 import type { Endings } from "../alerts/endings/endings.ts";
 import type { LiveAlert } from "../alerts/live-alert.ts";
 import { endingPatienceMs } from "../alerts/patience.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import { accountName } from "../domain/subject.ts";
 import { explainedText } from "../evaluate/conditions/both-ends.ts";
 import type { Recovered } from "../evaluate/conditions/condition-alerts.ts";

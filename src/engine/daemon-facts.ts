@@ -1,8 +1,8 @@
 /** The facts about the daemon itself, for its rules. */
 import type { ChannelAlerts } from "../alerts/own/channel-alerts.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { DaemonFigures } from "../domain/observation.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { Counts } from "../state/counts.ts";
 import type { SubjectNode } from "../state/subjects.ts";

@@ -3,9 +3,9 @@
  */
 import type { Endings } from "../alerts/endings/endings.ts";
 import type { NoData } from "../alerts/own/no-data.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Event } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { EventRules } from "../evaluate/events/event-rules.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";

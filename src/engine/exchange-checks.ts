@@ -1,7 +1,7 @@
 /** Compares computed values with the exchange's own: its view of an account's risk, and its values of accounts. */
 import type { NoData } from "../alerts/own/no-data.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Observation } from "../domain/observation.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { AccountEntry } from "../state/accounts/account-entry.ts";
 import { EquityCheck } from "../state/checks/equity-check.ts";

@@ -1,6 +1,6 @@
 /** All kinds of facts that the engine stores, and the filter for those of a database. */
-import type { FactChange } from "../domain/changes.ts";
-import { FactError } from "../domain/facts.ts";
+import type { FactChange } from "../domain/stored/changes.ts";
+import { FactError } from "../domain/stored/facts.ts";
 import { openedFact } from "../state/accounts/openings.ts";
 import { capabilitiesFact } from "../state/accounts/rights.ts";
 import { fundingUnitFact } from "../state/markets/funding-unit.ts";

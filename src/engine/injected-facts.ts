@@ -7,9 +7,9 @@
  */
 
 import type { NoData } from "../alerts/own/no-data.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
 import type { Figure, GivenFigures, Observation, Tick } from "../domain/observation.ts";
 import { exchangeSources, marketSources, type Source } from "../domain/sources.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import { type AccountRef, accountName, parseSubject, type Scope, type Subject } from "../domain/subject.ts";
 import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";

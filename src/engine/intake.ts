@@ -1,7 +1,7 @@
 /** Passes an observation to the part that handles it. */
-import { severityRank } from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
+import { severityRank } from "../domain/alerts/alert.ts";
 import type { Observation } from "../domain/observation.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import type { Parts } from "./assembly/parts.ts";
 

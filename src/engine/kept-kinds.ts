@@ -10,7 +10,7 @@ import { keptGroup } from "../alerts/routing/group.ts";
 import { keptHeld } from "../alerts/routing/held-notifications.ts";
 import { keptSilence } from "../alerts/routing/holds.ts";
 import { keptThrottle, keptThrottled } from "../alerts/routing/throttles.ts";
-import { type DamagedValue, type KeptKind, KeptValueError, type KeptValues } from "../domain/kept.ts";
+import { type DamagedValue, type KeptKind, KeptValueError, type KeptValues } from "../domain/stored/kept.ts";
 import { keptEvent } from "../evaluate/events/held-events.ts";
 import { keptHolders } from "../state/accounts/holders.ts";
 import { keptHoldings } from "../state/accounts/holdings.ts";

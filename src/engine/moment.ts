@@ -1,5 +1,5 @@
 /** The current observation: its time, its changes builder, and its log notes. */
-import { ChangesBuilder } from "../domain/changes-builder.ts";
+import { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 
 export interface Note {
   readonly level: "info" | "warn";

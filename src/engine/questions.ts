@@ -1,7 +1,7 @@
 /** Queries of the current state. They change nothing. */
 import { firingAlert } from "../alerts/firing-alert.ts";
-import type { PresentAlert } from "../domain/alert.ts";
-import type { ExplainAnswer } from "../domain/explanation.ts";
+import type { PresentAlert } from "../domain/alerts/alert.ts";
+import type { ExplainAnswer } from "../domain/alerts/explanation.ts";
 import type { WatchStatus } from "../domain/status.ts";
 import { explain } from "../evaluate/explain.ts";
 import type { Parts } from "./assembly/parts.ts";

@@ -1,8 +1,8 @@
 import type { AlertIds } from "../alerts/alert-changes.ts";
-import type { Alert, AlertChange, RuleState, Severity } from "../domain/alert.ts";
+import type { Alert, AlertChange, RuleState, Severity } from "../domain/alerts/alert.ts";
 import type { Event } from "../domain/event.ts";
-import type { Facts } from "../domain/facts.ts";
-import type { DamagedValue, KeptValues } from "../domain/kept.ts";
+import type { Facts } from "../domain/stored/facts.ts";
+import type { DamagedValue, KeptValues } from "../domain/stored/kept.ts";
 
 /** The stored state at the start. */
 export interface Remembered {

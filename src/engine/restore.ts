@@ -18,8 +18,8 @@ import {
   isTaking,
   type RuleRow,
   type RuleState,
-} from "../domain/alert.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
+} from "../domain/alerts/alert.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
 import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { EventRules } from "../evaluate/events/event-rules.ts";

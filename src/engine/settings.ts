@@ -4,9 +4,9 @@ import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
 import type { RemindSettings } from "../alerts/reminders/remind.ts";
 import type { Inhibitions } from "../alerts/routing/inhibit.ts";
 import type { Routing } from "../alerts/routing/route.ts";
-import type { Capacity } from "../domain/delivery.ts";
+import type { Capacity } from "../domain/alerts/delivery.ts";
+import type { NamedFact } from "../domain/alerts/template-data.ts";
 import type { Source } from "../domain/sources.ts";
-import type { NamedFact } from "../domain/template-data.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { WatchedPair, WatchedWallet } from "../state/wallets/watched.ts";
 

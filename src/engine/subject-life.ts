@@ -2,8 +2,8 @@
 import { z } from "zod";
 import type { Endings } from "../alerts/endings/endings.ts";
 import type { Downtime } from "../alerts/own/downtime.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import { FactKind, type Facts } from "../domain/facts.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
+import { FactKind, type Facts } from "../domain/stored/facts.ts";
 import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { WantedMarkets } from "../evaluate/wanted-markets.ts";
 import type { AccountEntry, Successor } from "../state/accounts/account-entry.ts";

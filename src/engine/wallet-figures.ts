@@ -1,6 +1,7 @@
 /** The figures of a wallet and its accounts after one of their inputs was read: stored, fed to windows, and judged. */
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
+
 import type { Source } from "../domain/sources.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import type { Conditions } from "../evaluate/conditions/conditions.ts";
 import type { AccountEntry } from "../state/accounts/account-entry.ts";
 import type { Holdings } from "../state/accounts/holdings.ts";

@@ -10,15 +10,15 @@
 
 import { bringsData } from "../alerts/own/exchange-silence.ts";
 import type { Held } from "../alerts/routing/held-notifications.ts";
-import type { PresentAlert } from "../domain/alert.ts";
-import type { Changes } from "../domain/changes.ts";
-import type { Ask } from "../domain/changes-builder.ts";
-import { stoodStillMs } from "../domain/deadlines.ts";
-import type { ExplainAnswer } from "../domain/explanation.ts";
+import type { PresentAlert } from "../domain/alerts/alert.ts";
+import type { ExplainAnswer } from "../domain/alerts/explanation.ts";
+import type { Silence } from "../domain/alerts/silence.ts";
 import type { Observation } from "../domain/observation.ts";
-import type { Silence } from "../domain/silence.ts";
 import type { Source } from "../domain/sources.ts";
 import type { WatchStatus } from "../domain/status.ts";
+import type { Changes } from "../domain/stored/changes.ts";
+import type { Ask } from "../domain/stored/changes-builder.ts";
+import { stoodStillMs } from "../domain/structures/deadlines.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import type { WantedSymbols } from "../evaluate/wanted-markets.ts";
 import type { Needs } from "../state/wants.ts";

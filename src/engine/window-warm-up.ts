@@ -2,9 +2,10 @@
  * Window warm-up: samples and events from history, or from the exchange's own history, are fed to windows at their own
  * time, also for subjects that appear later. Fed before the first observation; it fires nothing.
  */
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
+
 import type { Event } from "../domain/event.ts";
 import type { Tick } from "../domain/observation.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import type { Today } from "../state/day/today.ts";
 import type { ProfitGaps } from "../state/profit/profit-gaps.ts";
 import type { Profits } from "../state/profit/profits.ts";

@@ -3,8 +3,13 @@
 import type { AlertBook } from "../alerts/alert-book.ts";
 import { endsMs } from "../alerts/lifecycle.ts";
 import type { LiveAlert } from "../alerts/live-alert.ts";
-import { type BuiltInRule, builtInMeanings, isBuiltIn } from "../domain/built-in.ts";
-import type { BuiltInExplanation, ExplainAnswer, ExplainedPart, Explanation } from "../domain/explanation.ts";
+import { type BuiltInRule, builtInMeanings, isBuiltIn } from "../domain/alerts/built-in.ts";
+import type {
+  BuiltInExplanation,
+  ExplainAnswer,
+  ExplainedPart,
+  Explanation,
+} from "../domain/alerts/explanation.ts";
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
 import type { Doubt } from "../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../state/subjects.ts";

@@ -5,9 +5,9 @@
  */
 
 import type { RuleOfSubject } from "../alerts/own/gaps.ts";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../domain/deadlines.ts";
 import type { Source } from "../domain/sources.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
+import type { Deadlines, Due } from "../domain/structures/deadlines.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import { eventSources, type RuleEventKind, type RuleSet, Unknown } from "../rules/index.ts";
 import { parseLeg } from "../state/aggregates/pair-legs.ts";

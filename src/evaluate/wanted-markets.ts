@@ -5,9 +5,9 @@
  */
 
 import { readsMargin } from "../advice/account-judgement.ts";
+import type { NamedFact } from "../domain/alerts/template-data.ts";
 import type { Source } from "../domain/sources.ts";
 import { marketReads } from "../domain/sources.ts";
-import type { NamedFact } from "../domain/template-data.ts";
 import { type ConditionRule, type EventRule, namedFields, type Read, type RuleSet } from "../rules/index.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import { rulesOf } from "./conditions/subject-rules.ts";

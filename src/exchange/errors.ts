@@ -9,9 +9,9 @@
  */
 import { remedyFor } from "../contract/errors.ts";
 import type { ReplyProblem } from "../contract/reply.ts";
-import { escaped } from "../domain/escape.ts";
-import { hideSecretsAtBeginning } from "../domain/hidden-secrets.ts";
 import type { FailureReason } from "../domain/observation.ts";
+import { escaped } from "../domain/text/escape.ts";
+import { hideSecretsAtBeginning } from "../domain/text/hidden-secrets.ts";
 
 /** Maximum length of a body in a BadRecord, in characters. */
 export const MOST_KEPT_BODY = 65_536;

@@ -5,15 +5,15 @@
  */
 import type { Clock, Random } from "../domain/clock.ts";
 import type { SessionStore } from "../domain/ports.ts";
-import { RequestBudget } from "./budget.ts";
-import { createCaller } from "./call.ts";
-import { type BadRecordReport, createClient, type ExchangeClient } from "./client.ts";
 import { BETWEEN_SAMPLES_MS } from "./exchange-time.ts";
-import { createHttp, type Http, type HttpDispatcher } from "./http.ts";
-import type { SessionChange, SessionWallet } from "./session-parts.ts";
-import { createSessions, type Sessions } from "./sessions.ts";
+import { RequestBudget } from "./requests/budget.ts";
+import { createCaller } from "./requests/call.ts";
+import { type BadRecordReport, createClient, type ExchangeClient } from "./requests/client.ts";
+import { createHttp, type Http, type HttpDispatcher } from "./requests/http.ts";
+import type { SessionChange, SessionWallet } from "./session/session-parts.ts";
+import { createSessions, type Sessions } from "./session/sessions.ts";
+import type { SignatureEntry } from "./session/sign-in.ts";
 import type { ExchangeSettings } from "./settings.ts";
-import type { SignatureEntry } from "./sign-in.ts";
 
 export interface ExchangeOptions {
   readonly settings: Pick<ExchangeSettings, "baseUrl" | "requestsPerSecond">;

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { PUBLIC_BASE_URL } from "../contract/program.ts";
 import { isLoopbackHost } from "../domain/loopback.ts";
-import { AUTO_START_PER_SECOND } from "./rate-control.ts";
+import { AUTO_START_PER_SECOND } from "./requests/rate-control.ts";
 
 /** Plain HTTP would expose tokens on the network; it is allowed on this machine. */
 const baseUrl = z

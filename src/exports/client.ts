@@ -22,7 +22,7 @@ import { isLoopbackHost } from "../domain/loopback.ts";
 import type { SessionStore } from "../domain/ports.ts";
 import { createExchange } from "../exchange/exchange.ts";
 import { type ExchangeSettings, exchangeSettings } from "../exchange/settings.ts";
-import { createStreams } from "../exchange/streams.ts";
+import { createStreams } from "../exchange/stream/streams.ts";
 import type { AccountRisk, MarketRisk } from "../margin/model.ts";
 import { localKeys } from "../signer/keys.ts";
 import { LoginForms, memoryForms } from "../signer/login-forms.ts";

@@ -3,7 +3,7 @@
  * evaluated against figures that are handed in; rule tests run on a clock of their own. docs/library.md has the example, docs/rules.md
  * the language.
  */
-import type { Severity } from "../domain/alert.ts";
+import type { Severity } from "../domain/alerts/alert.ts";
 import type { Scope } from "../domain/subject.ts";
 import { compileExpression as compile } from "../rules/expression/compile.ts";
 import { Gathered } from "../rules/expression/context.ts";
@@ -18,7 +18,7 @@ import { visibleScopes, visibleToEvents } from "../rules/vocabulary.ts";
 import { type Figures, factsFrom } from "./figures.ts";
 import { usualScheduleMs } from "./schedule.ts";
 
-export type { Severity } from "../domain/alert.ts";
+export type { Severity } from "../domain/alerts/alert.ts";
 export type { Scope } from "../domain/subject.ts";
 export { formatProblem, type RuleProblem } from "../rules/problem.ts";
 export type { FactRecord, FactScalar, FactValue, UnknownReason, Value } from "../rules/value.ts";

@@ -1,7 +1,7 @@
 /** Events have a column for each field, since they are queried in many ways. */
 import type { Event } from "../domain/event.ts";
-import { decode } from "../domain/json.ts";
-import { lengthen } from "./compression.ts";
+import { decode } from "../domain/text/json.ts";
+import { lengthen } from "./samples/compression.ts";
 
 export interface EventRow {
   readonly kind: Event["kind"];

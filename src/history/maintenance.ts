@@ -6,9 +6,9 @@ import fs from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import type { Clock } from "../domain/clock.ts";
-import { type Compacted, resolutionMs } from "../domain/history.ts";
-import type { Packing } from "./packing.ts";
-import type { Rolling } from "./rolling.ts";
+import { type Compacted, resolutionMs } from "../domain/stored/history.ts";
+import type { Packing } from "./samples/packing.ts";
+import type { Rolling } from "./samples/rolling.ts";
 
 /** Retention times, ms; null: unlimited. */
 export interface Retention {

@@ -1,13 +1,13 @@
 /** Queries of the store's tables. Samples are read by samples.ts. */
 import type Database from "better-sqlite3";
-import type { Alert, AlertChange, RuleState, Severity } from "../domain/alert.ts";
-import type { FactChange, FailedRead, KeptPayload, Milestone } from "../domain/changes.ts";
-import type { Acknowledgement, Message, OwedItem } from "../domain/delivery.ts";
+import type { Alert, AlertChange, RuleState, Severity } from "../domain/alerts/alert.ts";
+import type { Acknowledgement, Message, OwedItem } from "../domain/alerts/delivery.ts";
 import { type Event, type EventKind, earlierKeyOf, eventName } from "../domain/event.ts";
-import { decode, encode } from "../domain/json.ts";
 import type { EventQuery } from "../domain/ports.ts";
-import { decompress } from "./compression.ts";
+import type { FactChange, FailedRead, KeptPayload, Milestone } from "../domain/stored/changes.ts";
+import { decode, encode } from "../domain/text/json.ts";
 import { type EventRow, eventOf } from "./eventrow.ts";
+import { decompress } from "./samples/compression.ts";
 
 /** A span of time, both ends included. */
 export interface Span {

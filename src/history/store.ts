@@ -9,10 +9,7 @@ import fs from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import type { AccessEntry } from "../domain/access.ts";
-import type { Changes, FactChange, FailedRead, KeptPayload } from "../domain/changes.ts";
-import { isEmpty } from "../domain/changes.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
-import type { Compacted, RollUp, RollUpBlock, RollUpQuery } from "../domain/history.ts";
 import type { Observation, Tick } from "../domain/observation.ts";
 import type {
   AccessStore,
@@ -22,18 +19,21 @@ import type {
   Store,
   TickQuery,
 } from "../domain/ports.ts";
+import type { Changes, FactChange, FailedRead, KeptPayload } from "../domain/stored/changes.ts";
+import { isEmpty } from "../domain/stored/changes.ts";
+import type { Compacted, RollUp, RollUpBlock, RollUpQuery } from "../domain/stored/history.ts";
 import { AccessTable } from "./access.ts";
 import { durably, type OpenDatabase, openDatabase } from "./database.ts";
 import { HistoryError, openFailure, writeFailure } from "./errors.ts";
 import { defaultRetention, type Maintained, Maintenance, type Retention } from "./maintenance.ts";
-import { Packing } from "./packing.ts";
 import { Reader, type Span } from "./reader.ts";
 import { RecordingLog, Recordings } from "./recording/recording.ts";
-import { Rolling } from "./rolling.ts";
-import { RollUps } from "./rollups.ts";
-import { Samples } from "./samples.ts";
-import { Tail } from "./tail.ts";
-import { TickLog } from "./ticklog.ts";
+import { Packing } from "./samples/packing.ts";
+import { Rolling } from "./samples/rolling.ts";
+import { RollUps } from "./samples/rollups.ts";
+import { Samples } from "./samples/samples.ts";
+import { Tail } from "./samples/tail.ts";
+import { TickLog } from "./samples/ticklog.ts";
 import { mustBeDurable, Writer } from "./writer.ts";
 
 export interface StoreOptions {

@@ -1,13 +1,13 @@
 /** Writes one `Changes` value, part by part, with prepared statements. Always inside a transaction of the store's. */
 import type Database from "better-sqlite3";
-import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
-import type { Changes, FactChange, FailedRead, KeptPayload, Milestone } from "../domain/changes.ts";
-import type { Acknowledgement, Message, OwedItem } from "../domain/delivery.ts";
+import type { Alert, AlertChange, RuleState } from "../domain/alerts/alert.ts";
+import type { Acknowledgement, Message, OwedItem } from "../domain/alerts/delivery.ts";
 import type { Event } from "../domain/event.ts";
-import { encode, encodeForeign } from "../domain/json.ts";
-import { compress, shorten } from "./compression.ts";
+import type { Changes, FactChange, FailedRead, KeptPayload, Milestone } from "../domain/stored/changes.ts";
+import { encode, encodeForeign } from "../domain/text/json.ts";
 import type { RecordingLog } from "./recording/recording.ts";
-import type { TickLog } from "./ticklog.ts";
+import { compress, shorten } from "./samples/compression.ts";
+import type { TickLog } from "./samples/ticklog.ts";
 
 export class Writer {
   readonly #log: TickLog;

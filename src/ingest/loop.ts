@@ -13,12 +13,12 @@
  * recording is dropped first.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import { type Changes, changes as changesOf, isEmpty } from "../domain/changes.ts";
-import type { Ask } from "../domain/changes-builder.ts";
 import type { Clock } from "../domain/clock.ts";
 import { eventName } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
 import { CommitFailed, type Ingest, type Store } from "../domain/ports.ts";
+import { type Changes, changes as changesOf, isEmpty } from "../domain/stored/changes.ts";
+import type { Ask } from "../domain/stored/changes-builder.ts";
 import type { Note } from "../engine/moment.ts";
 import type { Watch } from "../engine/watch.ts";
 import { RecordingBuffer } from "./recording-buffer.ts";

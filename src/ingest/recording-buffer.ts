@@ -2,8 +2,9 @@
  * Observations that are not recorded yet. While commits fail, they are held up to a limit; those beyond it are dropped,
  * and the gap is recorded as a milestone.
  */
-import { type Changes, changes, type Milestone } from "../domain/changes.ts";
+
 import type { Observation } from "../domain/observation.ts";
+import { type Changes, changes, type Milestone } from "../domain/stored/changes.ts";
 
 const maxHeld = 5_000;
 /** This many observations of time alone are written without waiting for other changes. */

@@ -3,7 +3,7 @@
  * repeat them in error messages.
  */
 
-import { hideSecretsAtBeginning, secretsOfAddress } from "../domain/hidden-secrets.ts";
+import { hideSecretsAtBeginning, secretsOfAddress } from "../domain/text/hidden-secrets.ts";
 
 /** Shorter parts of an address (`v2`, `rpc`, `mainnet`) are ordinary words, not keys. */
 const minKeyLength = 8;

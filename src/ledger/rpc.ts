@@ -12,7 +12,7 @@ import {
   signature,
 } from "@solana/kit";
 import { z } from "zod";
-import { escaped } from "../domain/escape.ts";
+import { escaped } from "../domain/text/escape.ts";
 import { isAddress } from "../wallet/address.ts";
 import { redactorFor } from "./redact.ts";
 

@@ -3,13 +3,13 @@
  * live run. Before that, stored samples are fed as figures, and before those, the roll-ups of minutes and hours.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import type { Changes, FactChange, Milestone } from "../domain/changes.ts";
-import type { Capacity } from "../domain/delivery.ts";
+import type { Capacity } from "../domain/alerts/delivery.ts";
 import type { Event } from "../domain/event.ts";
-import { resolutionMs } from "../domain/history.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { Source } from "../domain/sources.ts";
+import type { Changes, FactChange, Milestone } from "../domain/stored/changes.ts";
+import { resolutionMs } from "../domain/stored/history.ts";
 import { readableFacts } from "../engine/fact-kinds.ts";
 import type { WatchSettings } from "../engine/settings.ts";
 import { incarnationFact } from "../engine/subject-life.ts";

@@ -10,8 +10,8 @@
  */
 import { reportedChanges, type Told } from "../alerts/pending/reported.ts";
 import { type Entry, type Lane, laneSeverities, lanes, takenUp, Waiting } from "../alerts/pending/waiting.ts";
-import type { AlertChange } from "../domain/alert.ts";
-import type { Capacity, Folded } from "../domain/delivery.ts";
+import type { AlertChange } from "../domain/alerts/alert.ts";
+import type { Capacity, Folded } from "../domain/alerts/delivery.ts";
 
 /** One message to one receiver. */
 export interface ReplayedMessage {
@@ -155,7 +155,7 @@ export class Delivery {
 }
 
 /**
- * The behaviour of `deliver/channel-queue.ts` when every attempt succeeds: two lanes, each with one message in flight.
+ * The behaviour of `deliver/queue/channel-queue.ts` when every attempt succeeds: two lanes, each with one message in flight.
  */
 class Receiver {
   readonly waiting = new Waiting();

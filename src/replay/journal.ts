@@ -1,7 +1,7 @@
 /** The decisions of a replay: alerts with their changes, and the messages that report them. */
-import type { Alert, AlertChange } from "../domain/alert.ts";
-import type { Changes } from "../domain/changes.ts";
+import type { Alert, AlertChange } from "../domain/alerts/alert.ts";
 import type { Event } from "../domain/event.ts";
+import type { Changes } from "../domain/stored/changes.ts";
 import { Delivery, type DeliveryOptions, type ReplayedMessage } from "./delivery.ts";
 
 export class Journal {

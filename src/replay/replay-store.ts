@@ -2,11 +2,13 @@
  * The store of a replay: its own decisions in memory, and the samples and events of history from before it began. A
  * watch is restored from it at each start within the replay, as a live one is from the database.
  */
-import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
-import type { Changes, FactChange } from "../domain/changes.ts";
-import type { OwedItem } from "../domain/delivery.ts";
+import type { Alert, AlertChange, RuleState } from "../domain/alerts/alert.ts";
+import type { OwedItem } from "../domain/alerts/delivery.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
-import { factName } from "../domain/facts.ts";
+import type { Tick } from "../domain/observation.ts";
+import type { EventQuery, Store, TickQuery } from "../domain/ports.ts";
+import type { Changes, FactChange } from "../domain/stored/changes.ts";
+import { factName } from "../domain/stored/facts.ts";
 import {
   bucketOf,
   inBlocks,
@@ -15,9 +17,7 @@ import {
   type RollUpQuery,
   resolutionMs,
   rolledUp,
-} from "../domain/history.ts";
-import type { Tick } from "../domain/observation.ts";
-import type { EventQuery, Store, TickQuery } from "../domain/ports.ts";
+} from "../domain/stored/history.ts";
 import type { WatchHistory } from "../ingest/restore-watch.ts";
 
 /** The parts of history that a replay reads. */

@@ -2,9 +2,10 @@
  * Runs the live `Watch` over past observations, or those of a test, with a new watch at each start of the daemon. Its
  * decisions are kept in memory; nothing is sent or written.
  */
-import type { Changes } from "../domain/changes.ts";
-import type { Capacity } from "../domain/delivery.ts";
+
+import type { Capacity } from "../domain/alerts/delivery.ts";
 import type { Observation } from "../domain/observation.ts";
+import type { Changes } from "../domain/stored/changes.ts";
 import { nothingRemembered } from "../engine/remembered.ts";
 import type { WatchSettings } from "../engine/settings.ts";
 import { Watch } from "../engine/watch.ts";

@@ -1,7 +1,7 @@
 /** The report of a backtest, for people and as JSON. */
 import { titleOf } from "../alerts/pending/reported.ts";
-import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
-import { severityRank } from "../domain/alert.ts";
+import type { Alert, AlertChange, Ending, Severity } from "../domain/alerts/alert.ts";
+import { severityRank } from "../domain/alerts/alert.ts";
 import type { Event } from "../domain/event.ts";
 import { accountName } from "../domain/subject.ts";
 import type { Backtested, Period, PeriodKind, Span } from "./backtest.ts";

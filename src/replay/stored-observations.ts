@@ -3,12 +3,12 @@
  * and events. Figures that are not stored (a stop loss, the order book) remain unknown.
  */
 import type { MarketConfig } from "../domain/account.ts";
-import type { FactChange } from "../domain/changes.ts";
 import type { Event } from "../domain/event.ts";
-import { type Resolution, type RollUp, resolutionMs } from "../domain/history.ts";
 import type { Figure, GivenFigures, Observation, Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { Source } from "../domain/sources.ts";
+import type { FactChange } from "../domain/stored/changes.ts";
+import { type Resolution, type RollUp, resolutionMs } from "../domain/stored/history.ts";
 import { eventSources, type RuleEventKind } from "../rules/index.ts";
 import { configFact } from "../state/markets/market-changes.ts";
 import { statusFact } from "../state/markets/own-events.ts";

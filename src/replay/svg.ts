@@ -3,10 +3,10 @@
  * a line with its thresholds, and liquidations as marks.
  */
 
-import type { Changes } from "../domain/changes.ts";
-import { escaped } from "../domain/escape.ts";
+import type { Changes } from "../domain/stored/changes.ts";
 import { parseSubject } from "../domain/subject.ts";
-import { formatTime } from "../domain/time-text.ts";
+import { escaped } from "../domain/text/escape.ts";
+import { formatTime } from "../domain/text/time-text.ts";
 import { formatNumber, type RuleSet, scopes, type Unit, vocabulary } from "../rules/index.ts";
 import type { Span } from "./backtest.ts";
 import type { BacktestReport, ReportedAlert } from "./report.ts";

@@ -1,7 +1,8 @@
 /** Computes the present result of each part of a condition, and the age of its inputs. Pure. */
-import { formatDurationMs } from "../domain/duration.ts";
-import type { ExplainedInput, ExplainedPart } from "../domain/explanation.ts";
+
+import type { ExplainedInput, ExplainedPart } from "../domain/alerts/explanation.ts";
 import type { Source } from "../domain/sources.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
 import { pickMarket, pickScope } from "./expression/nodes/fields.ts";
 import { formatNumber } from "./format.ts";
 import type { Compiled, ConditionRule, Read } from "./rule.ts";

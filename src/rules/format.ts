@@ -1,5 +1,5 @@
 /** Formats numbers for messages: with their unit and the digits that matter. */
-import { formatDurationMs } from "../domain/duration.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
 import {
   absentText,
   formatAmount,
@@ -9,8 +9,8 @@ import {
   formatTimes,
   formatUsd,
   significant,
-} from "../domain/number-text.ts";
-import { hasDate } from "../domain/time-text.ts";
+} from "../domain/text/number-text.ts";
+import { hasDate } from "../domain/text/time-text.ts";
 import type { Unit } from "./vocabulary/field-types.ts";
 
 export { absentText, formatAmount, formatPercent, formatPrice, formatUsd };

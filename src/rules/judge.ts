@@ -5,7 +5,7 @@
  * Levels: a level stays until its `resolveWhen` holds (without one: until its `when` does not hold); a higher one is taken at once.
  * Unknown changes nothing, with one exception: a higher level whose condition is known to hold.
  */
-import { type Severity, severityRank } from "../domain/alert.ts";
+import { type Severity, severityRank } from "../domain/alerts/alert.ts";
 import type { Source } from "../domain/sources.ts";
 import type { ConditionRule, EventRule, Input, Judgement, Level } from "./rule.ts";
 import { type Env, isUnknown, type Unknown } from "./value.ts";

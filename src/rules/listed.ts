@@ -1,5 +1,5 @@
 /** Compares the markets that rules name with those that the exchange lists. */
-import { nearestName } from "../domain/nearest.ts";
+import { nearestName } from "../domain/text/nearest.ts";
 import type { RuleSet } from "./rule.ts";
 
 /** A rule that names a market that the exchange does not list. */

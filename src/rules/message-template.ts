@@ -6,8 +6,6 @@
  * the latter.
  */
 
-import { escaped, escapedLines } from "../domain/escape.ts";
-import { type Source, sources } from "../domain/sources.ts";
 import type {
   NamedFact,
   TemplateData,
@@ -15,7 +13,9 @@ import type {
   TemplateValue,
   WordedPart,
   WordedText,
-} from "../domain/template-data.ts";
+} from "../domain/alerts/template-data.ts";
+import { type Source, sources } from "../domain/sources.ts";
+import { escaped, escapedLines } from "../domain/text/escape.ts";
 import { type ExpressionProblem, Gathered, type Naming } from "./expression/context.ts";
 import { readField } from "./expression/nodes/fields.ts";
 import { staleness } from "./load/common.ts";

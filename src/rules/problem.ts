@@ -1,7 +1,7 @@
 /** A mistake in a rule file, with what a reader needs to correct it. */
-import { namesText } from "../domain/nearest.ts";
+import { namesText } from "../domain/text/nearest.ts";
 
-export { nearestName } from "../domain/nearest.ts";
+export { nearestName } from "../domain/text/nearest.ts";
 
 export interface RuleProblem {
   readonly file: string;

@@ -1,6 +1,6 @@
 /** Rules after loading: checked, compiled, ready to be judged. */
-import type { Severity } from "../domain/alert.ts";
-import type { AckWord } from "../domain/delivery.ts";
+import type { Severity } from "../domain/alerts/alert.ts";
+import type { AckWord } from "../domain/alerts/delivery.ts";
 import type { EventKind } from "../domain/event.ts";
 import type { Source } from "../domain/sources.ts";
 import type { Scope } from "../domain/subject.ts";

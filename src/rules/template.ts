@@ -2,9 +2,9 @@
  * Texts with `{{ expression }}` in them. Expressions are the only logic, and are checked at load. Printed values come from the
  * exchange and from the user's files, so invisible characters are escaped and the length is limited.
  */
-import { escaped, escapedLines } from "../domain/escape.ts";
-import { plainWords } from "../domain/plain-words.ts";
-import { formatTime, hasDate } from "../domain/time-text.ts";
+import { escaped, escapedLines } from "../domain/text/escape.ts";
+import { plainWords } from "../domain/text/plain-words.ts";
+import { formatTime, hasDate } from "../domain/text/time-text.ts";
 import { compileExpression } from "./expression/compile.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./expression/context.ts";
 import { absentText, formatAmount, formatNumber } from "./format.ts";

@@ -1,5 +1,5 @@
 /** A signer with the key in this process. This is the only place where a wallet's key signs. */
-import { formatDurationMs } from "../domain/duration.ts";
+import { formatDurationMs } from "../domain/text/duration.ts";
 import { InstructionsRefused, type Reviewed, reviewTransaction } from "../ledger/review.ts";
 import { allowedOnboarding, allowedStopLoss, bandOf } from "../ledger/signing.ts";
 import { sessionInfo } from "../wallet/seal.ts";

@@ -3,9 +3,10 @@
  *
  *   simulator.ts   starts it: clock, world, sessions, server        run.ts      as a program
  *   world.ts       markets and traders, step by step                state.ts    their data
- *   answers/       one answer for each endpoint                     http.ts     routes, refusals, faults
- *   control.ts     changes of the world by tests and demos          scenario.ts the same by a script
- *   control-bodies.ts  the arguments of each control call
+ *   markets/       prices, books, funding                           accounts/   positions, orders, liquidations, inboxes
+ *   server/        routes, refusals, faults, sessions, control calls; answers/: one answer for each endpoint
+ *   stream/        the WebSocket                                    ledger/     the ledger and its RPC
+ *   scenario.ts    changes of the world by a script
  */
 
 export { BadSettings, runSimulator, type SimulateSettings, simulateSettings } from "./run.ts";

@@ -8,7 +8,7 @@
  */
 import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
-import { parseDurationMs } from "../domain/duration.ts";
+import { parseDurationMs } from "../domain/text/duration.ts";
 import { controlCalls } from "./server/control-bodies.ts";
 import { plainWords } from "./server/plain-words.ts";
 

@@ -4,9 +4,9 @@
  */
 
 import { z } from "zod";
-import type { ChangesBuilder } from "../domain/changes-builder.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../domain/kept.ts";
 import type { DaemonFigures } from "../domain/observation.ts";
+import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../domain/stored/kept.ts";
 
 const names = ["authFailures", "repeatedAuthFailures", "badRecords"] as const;
 

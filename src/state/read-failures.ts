@@ -1,7 +1,8 @@
 /** The newest failed read of each source and wallet, with a text for its cause. */
-import type { FailedRead } from "../domain/changes.ts";
+
 import type { FailureCause, FailureReason } from "../domain/observation.ts";
 import type { Source } from "../domain/sources.ts";
+import type { FailedRead } from "../domain/stored/changes.ts";
 
 /** Reported starts of one rate limit differ by at most this, ms. */
 const sameLimitMs = 1_000;

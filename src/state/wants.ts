@@ -1,5 +1,5 @@
 /** Data that rules and templates need beyond what is read for every wallet. Data that none of them uses is not requested. */
-import type { NamedFact } from "../domain/template-data.ts";
+import type { NamedFact } from "../domain/alerts/template-data.ts";
 import { namedFields, type Read, type RuleSet, type WindowSpec } from "../rules/index.ts";
 
 export interface Needs {

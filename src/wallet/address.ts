@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
-import { FewMap } from "../domain/few-map.ts";
+import { FewMap } from "../domain/structures/few-map.ts";
 import { isOnCurve } from "./ed25519.ts";
 
 /** The exchange's program, as stated by its snapshot; a simulated exchange may have another. */

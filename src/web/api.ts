@@ -1,14 +1,14 @@
 /** The JSON API under `/api/v1`. Authorization is checked before; some routes are for the owner only, over the socket. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { severities } from "../domain/alert.ts";
+import { severities } from "../domain/alerts/alert.ts";
 import type { Clock } from "../domain/clock.ts";
-import { nearestName } from "../domain/nearest.ts";
 import type { DashboardSource, SessionOutcome } from "../domain/ports.ts";
 import type { DaemonStatus } from "../domain/status.ts";
+import { nearestName } from "../domain/text/nearest.ts";
 import { cachedAnswer } from "./cached-answer.ts";
+import type { QueryRunner } from "./limits/query-runner.ts";
 import { parse } from "./parse.ts";
-import type { QueryRunner } from "./query-runner.ts";
 import { Refused } from "./refused.ts";
 import { toWire } from "./wire.ts";
 

@@ -13,7 +13,7 @@ import fastify, {
 } from "fastify";
 import { type Authorizer, ownerCaller } from "./authorizer.ts";
 import { answerHeaders, jsonType } from "./headers.ts";
-import { type LimitOptions, limitedServer } from "./limits.ts";
+import { type LimitOptions, limitedServer } from "./limits/limits.ts";
 import type { DashboardLog } from "./log.ts";
 import { Refused } from "./refused.ts";
 import { toWire } from "./wire.ts";

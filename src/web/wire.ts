@@ -2,7 +2,7 @@
  * JSON of the local API. Values that JSON cannot represent become strings, so that none silently turns into null: a
  * bigint its digits, and non-finite numbers `"Infinity"`, `"-Infinity"` or `"NaN"`. Null always means: not known.
  */
-import { printableJson } from "../domain/escape.ts";
+import { printableJson } from "../domain/text/escape.ts";
 
 export function toWire(value: unknown): string {
   const json = JSON.stringify(value, (_name, part: unknown) => {

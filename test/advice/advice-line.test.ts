@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { render } from "../../src/channels/message.ts";
 import type { SubaccountState } from "../../src/domain/account.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import {
   Harness,
   type HarnessOptions,

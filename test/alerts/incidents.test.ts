@@ -9,7 +9,7 @@ import {
   type Stepped,
   stepIncident,
 } from "../../src/alerts/incidents/incident.ts";
-import type { Alert, AlertChangeKind, Ending } from "../../src/domain/alert.ts";
+import type { Alert, AlertChangeKind, Ending } from "../../src/domain/alerts/alert.ts";
 
 const second = 1_000;
 const atMs = 1_000_000;

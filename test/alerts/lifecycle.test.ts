@@ -9,7 +9,7 @@ import {
   nextDeadlineMs,
   step,
 } from "../../src/alerts/lifecycle.ts";
-import type { Severity } from "../../src/domain/alert.ts";
+import type { Severity } from "../../src/domain/alerts/alert.ts";
 
 const oneLevel = (forMs: number, keepFiringForMs: number): LifecycleRule => ({
   levels: [{ severity: "critical" }],

@@ -9,8 +9,8 @@ import {
   remindSettings,
 } from "../../src/alerts/reminders/remind.ts";
 import { routingSettings, waysFor } from "../../src/alerts/routing/route.ts";
-import type { Alert, Severity } from "../../src/domain/alert.ts";
-import type { AckWord } from "../../src/domain/delivery.ts";
+import type { Alert, Severity } from "../../src/domain/alerts/alert.ts";
+import type { AckWord } from "../../src/domain/alerts/delivery.ts";
 
 describe("routes", () => {
   const routing = routingSettings.parse({

@@ -1,7 +1,7 @@
 /** Titles of messages about several alerts. */
 import { expect, test } from "vitest";
 import { titleOf } from "../../src/alerts/pending/reported.ts";
-import type { AlertChangeKind, Ending } from "../../src/domain/alert.ts";
+import type { AlertChangeKind, Ending } from "../../src/domain/alerts/alert.ts";
 import { change } from "../channels/messages.ts";
 
 const of = (

@@ -5,8 +5,8 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { changes } from "../../src/domain/changes.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { openStore } from "../../src/history/index.ts";
 import { event, owedItem, ruleState } from "../history/examples.ts";
 

@@ -11,8 +11,8 @@ import {
 } from "../../src/channels/registry.ts";
 import { planOf } from "../../src/channels/rota/plan.ts";
 import { rotaSettings } from "../../src/channels/rota/settings.ts";
+import { maxNamed, maxReported } from "../../src/domain/alerts/delivery.ts";
 import { seededRandom, systemClock } from "../../src/domain/clock.ts";
-import { maxNamed, maxReported } from "../../src/domain/delivery.ts";
 import { alertmanagerDialect, ntfyDialect, pagerdutyDialect, webhookDialect } from "../support/dialects.ts";
 import { type DiscordMessage, startDiscord } from "../support/discord.ts";
 import { Pushover } from "../support/pushover.ts";

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { pngOf } from "../../src/channels/chart/png.ts";
 import { chartSvg } from "../../src/channels/chart/svg.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
-import type { ChartSeries } from "../../src/domain/chart.ts";
+import type { ChartSeries } from "../../src/domain/alerts/chart.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Charts } from "../../src/domain/ports.ts";
 import { startDiscord } from "../support/discord.ts";

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
-import { DiscordGateway, type GatewayOptions } from "../../src/channels/discord/gateway.ts";
+import { DiscordGateway, type GatewayOptions } from "../../src/channels/discord/interactions/gateway.ts";
 import { type LocalDiscord, startDiscord } from "../support/discord.ts";
 import { Watched } from "../support/wait.ts";
 import { handClock } from "./hand-clock.ts";
@@ -198,7 +198,7 @@ describe("stopped while it connects", () => {
 
 /** Connects, and stops when its input ends. */
 const program = `
-  import { DiscordGateway } from ${JSON.stringify(new URL("../../src/channels/discord/gateway.ts", import.meta.url).href)};
+  import { DiscordGateway } from ${JSON.stringify(new URL("../../src/channels/discord/interactions/gateway.ts", import.meta.url).href)};
   import { systemClock } from ${JSON.stringify(new URL("../../src/domain/clock.ts", import.meta.url).href)};
   const { API_URL: apiUrl, TOKEN: token } = process.env;
   const none = () => {};

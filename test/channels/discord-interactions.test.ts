@@ -2,7 +2,7 @@
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
-import type { Alert } from "../../src/domain/alert.ts";
+import type { Alert } from "../../src/domain/alerts/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { type DiscordPerson, startDiscord } from "../support/discord.ts";
 import { Watched } from "../support/wait.ts";

@@ -1,7 +1,7 @@
 /** A fake of the daemon's chat actions, for tests. */
-import type { Alert, AlertChange } from "../../src/domain/alert.ts";
+import type { Alert, AlertChange } from "../../src/domain/alerts/alert.ts";
+import type { Silence } from "../../src/domain/alerts/silence.ts";
 import type { ChatActions } from "../../src/domain/ports.ts";
-import type { Silence } from "../../src/domain/silence.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
 import { alert, atMs, change, message } from "./messages.ts";
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { seededRandom, systemClock } from "../../src/domain/clock.ts";
 import { GoAlert } from "../support/goalert.ts";
 import { startService } from "../support/service.ts";

@@ -1,13 +1,20 @@
 /** The text of a message, common to all channels: order of its parts, times, endings, and text from data. */
 import { describe, expect, test } from "vitest";
 import { documentOf } from "../../src/channels/document.ts";
-import { plainLines } from "../../src/channels/lines.ts";
 import { leadOf } from "../../src/channels/message/lead.ts";
+import { plainLines } from "../../src/channels/message/lines.ts";
+import {
+  clean,
+  forDiscord,
+  forHtml,
+  safeLink,
+  shorten,
+  withoutSecrets,
+} from "../../src/channels/message/text.ts";
 import { render } from "../../src/channels/message.ts";
-import { clean, forDiscord, forHtml, safeLink, shorten, withoutSecrets } from "../../src/channels/text.ts";
-import type { Alert, AlertChange, AlertChangeKind, Ending } from "../../src/domain/alert.ts";
-import type { Message } from "../../src/domain/delivery.ts";
-import { formatTime } from "../../src/domain/time-text.ts";
+import type { Alert, AlertChange, AlertChangeKind, Ending } from "../../src/domain/alerts/alert.ts";
+import type { Message } from "../../src/domain/alerts/delivery.ts";
+import { formatTime } from "../../src/domain/text/time-text.ts";
 import { atMs, change, message } from "./messages.ts";
 
 const lines = (sent: Message, timezone?: string) =>

@@ -1,8 +1,8 @@
 /** Messages for channel tests: the given parts, with defaults as the daemon sets them. */
 import type { Outgoing } from "../../src/channels/channel.ts";
 import { leadOf } from "../../src/channels/message/lead.ts";
-import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alert.ts";
-import { type Message, type MessageContent, untried } from "../../src/domain/delivery.ts";
+import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alerts/alert.ts";
+import { type Message, type MessageContent, untried } from "../../src/domain/alerts/delivery.ts";
 
 /** 2026-11-21 03:41:18 UTC */
 export const atMs = Date.UTC(2026, 10, 21, 3, 41, 18);

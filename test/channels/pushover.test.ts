@@ -2,7 +2,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { type Push, Pushover } from "../support/pushover.ts";
 import { startService } from "../support/service.ts";

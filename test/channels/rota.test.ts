@@ -9,8 +9,8 @@ import { channelSettings, createChannels } from "../../src/channels/registry.ts"
 import { createRota, withOnDuty } from "../../src/channels/rota/channel.ts";
 import { planOf, type RotaPlan } from "../../src/channels/rota/plan.ts";
 import { rotaSettings } from "../../src/channels/rota/settings.ts";
+import type { Message } from "../../src/domain/alerts/delivery.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import type { Message } from "../../src/domain/delivery.ts";
 import { FakeClock } from "../support/clock.ts";
 import { Pushover } from "../support/pushover.ts";
 import { startService } from "../support/service.ts";

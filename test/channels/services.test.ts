@@ -9,7 +9,7 @@ import { PassThrough } from "node:stream";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Channel } from "../../src/channels/channel.ts";
 import { channelSettings, createChannel, programEnvironment } from "../../src/channels/registry.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { seededRandom, systemClock } from "../../src/domain/clock.ts";
 import { alertmanagerDialect, ntfyDialect, pagerdutyDialect, webhookDialect } from "../support/dialects.ts";
 import { startService } from "../support/service.ts";

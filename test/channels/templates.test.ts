@@ -5,11 +5,11 @@ import { consoleText } from "../../src/channels/console/channel.ts";
 import { discordBody, endedBody, plainBodies } from "../../src/channels/discord/render.ts";
 import { documentOf } from "../../src/channels/document.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
-import { plainLines } from "../../src/channels/lines.ts";
+import { plainLines } from "../../src/channels/message/lines.ts";
+import { applyTemplates, templateKindOf, templateKinds } from "../../src/channels/message/template.ts";
 import { render } from "../../src/channels/message.ts";
-import { applyTemplates, templateKindOf, templateKinds } from "../../src/channels/template.ts";
-import type { AlertChangeKind } from "../../src/domain/alert.ts";
-import type { MessageContent } from "../../src/domain/delivery.ts";
+import type { AlertChangeKind } from "../../src/domain/alerts/alert.ts";
+import type { MessageContent } from "../../src/domain/alerts/delivery.ts";
 import { atMs, change, message } from "./messages.ts";
 import { inWordsOf, templatesOf } from "./wording.ts";
 

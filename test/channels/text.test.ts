@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { withoutSecrets } from "../../src/channels/text.ts";
-import { hideSecrets, secretsOfAddress } from "../../src/domain/hidden-secrets.ts";
+import { withoutSecrets } from "../../src/channels/message/text.ts";
+import { hideSecrets, secretsOfAddress } from "../../src/domain/text/hidden-secrets.ts";
 
 const password = "hunter2-Straße/+?=x";
 const base64 = (text: string) => Buffer.from(text).toString("base64");

@@ -1,8 +1,8 @@
 /** The first message of an incident with later updates. */
 import { expect, test } from "vitest";
+import { withUpdates } from "../../src/channels/message/updated-message.ts";
 import { render } from "../../src/channels/message.ts";
-import { withUpdates } from "../../src/channels/updated-message.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { atMs, change, message } from "./messages.ts";
 
 const incident = { id: "I1" };

@@ -1,12 +1,13 @@
 /** Templates for tests of channels, compiled as the configuration's are. */
-import type { RenderOptions } from "../../src/channels/message.ts";
+
 import {
   applyTemplates,
   type ChannelTemplates,
   type TemplateKind,
   type Texts,
-} from "../../src/channels/template.ts";
-import type { Message } from "../../src/domain/delivery.ts";
+} from "../../src/channels/message/template.ts";
+import type { RenderOptions } from "../../src/channels/message.ts";
+import type { Message } from "../../src/domain/alerts/delivery.ts";
 import { compileMessageTemplate } from "../../src/rules/index.ts";
 
 interface Written {

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { type Changes, changes } from "../../src/domain/changes.ts";
 import type { Observation } from "../../src/domain/observation.ts";
+import { type Changes, changes } from "../../src/domain/stored/changes.ts";
 import { openStore } from "../../src/history/index.ts";
 import { event, Harness, marketConfig, position, prices, subaccount } from "../engine/harness.ts";
 import { alert } from "../history/examples.ts";

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { explanationText } from "../../src/cli/commands/rules/explain.ts";
-import { builtInRules } from "../../src/domain/built-in.ts";
-import type { ExplainedPart, Explanation } from "../../src/domain/explanation.ts";
+import { builtInRules } from "../../src/domain/alerts/built-in.ts";
+import type { ExplainedPart, Explanation } from "../../src/domain/alerts/explanation.ts";
 import { explainParts } from "../../src/rules/index.ts";
 import {
   Harness,

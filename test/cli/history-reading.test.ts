@@ -1,7 +1,7 @@
 /** Without a daemon, reading works from the database; changes do not. */
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { changes } from "../../src/domain/changes.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { openStore } from "../../src/history/index.ts";
 import { acknowledgement, alert, alertChange, event, message, owedItem, t0 } from "../history/examples.ts";
 import { desk, plainConfig, run } from "./run.ts";

@@ -1,7 +1,7 @@
 /** Tables of all commands fit into 100 columns when the output is no terminal, and lose no word. */
 import path from "node:path";
 import { expect, test } from "vitest";
-import { changes } from "../../src/domain/changes.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { openStore } from "../../src/history/index.ts";
 import { acknowledgement, alert, alertChange, event, message, owedItem, t0 } from "../history/examples.ts";
 import { openDashboard } from "../web/open.ts";

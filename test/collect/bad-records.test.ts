@@ -1,6 +1,6 @@
 /** Records that do not fit: their number, size and content are chosen by the other side, and what is kept of them has an end. */
 import { expect, test } from "vitest";
-import { type BadRecord, BadRecords } from "../../src/collect/bad-records.ts";
+import { type BadRecord, BadRecords } from "../../src/collect/anomalies/bad-records.ts";
 import { readFrame } from "../../src/contract/index.ts";
 import type { BadRecordReport } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";

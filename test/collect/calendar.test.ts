@@ -1,7 +1,7 @@
 /** Cron schedules in time zones, on ordinary days and on the two that are not. */
 import cron from "node-cron";
 import { describe, expect, test } from "vitest";
-import { CronSchedule, cronProblem } from "../../src/collect/calendar.ts";
+import { CronSchedule, cronProblem } from "../../src/collect/schedule/calendar.ts";
 import { scheduleMs } from "../../src/collect/settings.ts";
 
 function times(expression: string, zone: string, from: string, count: number): string[] {

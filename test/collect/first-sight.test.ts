@@ -1,7 +1,7 @@
 /** The time at which a wallet is first watched, which parts its past from news, on machines whose clocks are wrong. */
 import { describe, expect, test } from "vitest";
 import type { CollectedWallet } from "../../src/collect/collector.ts";
-import { EventPublisher } from "../../src/collect/event-publisher.ts";
+import { EventPublisher } from "../../src/collect/paging/event-publisher.ts";
 import { walletEvent } from "../../src/collect/translate/event.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";

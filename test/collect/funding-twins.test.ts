@@ -1,9 +1,9 @@
 /** Two subaccounts may hold one market: their hourly rows share a natural key, wherever a page ends between them. */
 import { expect, test } from "vitest";
-import { BadRecords } from "../../src/collect/bad-records.ts";
+import { BadRecords } from "../../src/collect/anomalies/bad-records.ts";
 import type { CollectedWallet, WalletRun } from "../../src/collect/collector.ts";
 import { fundingCollector } from "../../src/collect/collectors/funding.ts";
-import { EventPublisher } from "../../src/collect/event-publisher.ts";
+import { EventPublisher } from "../../src/collect/paging/event-publisher.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { LedgerSlots } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";

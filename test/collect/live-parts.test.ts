@@ -1,12 +1,12 @@
 /** The parts of the stream's feed by themselves: which price is newer, when what is noted is handed on, who asks when. */
 import { describe, expect, test } from "vitest";
-import { Coalescer } from "../../src/collect/coalesce.ts";
-import { realSchedulesMs } from "../../src/collect/demand.ts";
-import { InboxTrust } from "../../src/collect/inbox-trust.ts";
 import { demandOf, scheduleSettings, schedulesMs } from "../../src/collect/index.ts";
-import { LivePrices } from "../../src/collect/live-prices.ts";
-import { SpreadAsks } from "../../src/collect/spread-asks.ts";
-import { StreamOutages } from "../../src/collect/stream-outages.ts";
+import { realSchedulesMs } from "../../src/collect/schedule/demand.ts";
+import { Coalescer } from "../../src/collect/stream/coalesce.ts";
+import { InboxTrust } from "../../src/collect/stream/inbox-trust.ts";
+import { LivePrices } from "../../src/collect/stream/live-prices.ts";
+import { StreamOutages } from "../../src/collect/stream/outages.ts";
+import { SpreadAsks } from "../../src/collect/stream/spread-asks.ts";
 import type { MarketPrices } from "../../src/domain/account.ts";
 import { FakeClock } from "../support/clock.ts";
 

@@ -1,9 +1,9 @@
 /** An order may be open for long: what becomes of it stands in the list where it was placed, not at the front. */
 import { expect, test } from "vitest";
-import { BadRecords } from "../../src/collect/bad-records.ts";
+import { BadRecords } from "../../src/collect/anomalies/bad-records.ts";
 import type { CollectedWallet, WalletRun } from "../../src/collect/collector.ts";
 import { ordersCollector } from "../../src/collect/collectors/orders.ts";
-import { EventPublisher } from "../../src/collect/event-publisher.ts";
+import { EventPublisher } from "../../src/collect/paging/event-publisher.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { LedgerSlots } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";

@@ -1,10 +1,10 @@
 /** Paged histories against a list that grows at its front, gains rows late, fails, and outlives restarts. */
 import { expect, test } from "vitest";
-import { BadRecords } from "../../src/collect/bad-records.ts";
+import { BadRecords } from "../../src/collect/anomalies/bad-records.ts";
 import type { CollectedWallet, WalletCollector, WalletRun } from "../../src/collect/collector.ts";
 import { historyCollector } from "../../src/collect/collectors/history.ts";
-import { EventPublisher } from "../../src/collect/event-publisher.ts";
-import { History, type HistoryPage } from "../../src/collect/paging.ts";
+import { EventPublisher } from "../../src/collect/paging/event-publisher.ts";
+import { History, type HistoryPage } from "../../src/collect/paging/paging.ts";
 import { walletEvent } from "../../src/collect/translate/event.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Event } from "../../src/domain/event.ts";

@@ -1,13 +1,13 @@
 /** A wallet has several PDA indices and inboxes: one that the exchange does not answer for blinds none of the others. */
 import { expect, test } from "vitest";
 import { AccountBook } from "../../src/collect/accounts.ts";
-import { BadRecords } from "../../src/collect/bad-records.ts";
+import { BadRecords } from "../../src/collect/anomalies/bad-records.ts";
 import type { WalletCollector, WalletRun } from "../../src/collect/collector.ts";
 import { liquidationsCollector } from "../../src/collect/collectors/liquidations.ts";
 import { notificationsCollector } from "../../src/collect/collectors/notifications.ts";
 import { traderStateCollector } from "../../src/collect/collectors/trader-state.ts";
-import { EventPublisher, ownCursors } from "../../src/collect/event-publisher.ts";
 import { MarketBook } from "../../src/collect/market-book.ts";
+import { EventPublisher, ownCursors } from "../../src/collect/paging/event-publisher.ts";
 import { walletEvent } from "../../src/collect/translate/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { ExchangeError, LedgerSlots } from "../../src/exchange/index.ts";

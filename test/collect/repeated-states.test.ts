@@ -1,6 +1,6 @@
 /** States of one wallet that the exchange repeats: one old answer of a cache or a replica that stands still. */
 import { expect, test } from "vitest";
-import { RepeatedStates } from "../../src/collect/repeated-states.ts";
+import { RepeatedStates } from "../../src/collect/anomalies/repeated-states.ts";
 import { Rig } from "./rig.ts";
 
 const every = { traderState: { every: "5s" } };

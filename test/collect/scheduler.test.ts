@@ -1,7 +1,7 @@
 /** The runs of collectors: beats, deadlines, failures, asks, catching up. The collectors are the test's own. */
 import { describe, expect, test } from "vitest";
 import type { CollectedWallet, Collector, RunOutcome, WalletRun } from "../../src/collect/collector.ts";
-import { Scheduler } from "../../src/collect/scheduler.ts";
+import { Scheduler } from "../../src/collect/schedule/scheduler.ts";
 import { scheduleSettings } from "../../src/collect/settings.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Observation } from "../../src/domain/observation.ts";

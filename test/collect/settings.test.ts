@@ -1,7 +1,7 @@
 /** The `schedules:` section, and what it asks of the exchange. */
 import { expect, test } from "vitest";
-import { realSchedulesMs } from "../../src/collect/demand.ts";
 import { demandOf, scheduleMs, scheduleSettings } from "../../src/collect/index.ts";
+import { realSchedulesMs } from "../../src/collect/schedule/demand.ts";
 
 const nowMs = Date.parse("2026-06-01T00:00:00Z");
 

@@ -1,6 +1,6 @@
 /** News of the stream that waits to be handed on while a poll answers. */
 import { expect, test } from "vitest";
-import { StreamFeed, type StreamFeedOptions } from "../../src/collect/stream-feed.ts";
+import { StreamFeed, type StreamFeedOptions } from "../../src/collect/stream/feed.ts";
 import { livePricesOf } from "../../src/collect/translate/market.ts";
 import { type MarketStatsMessage, traderStateMessage } from "../../src/contract/index.ts";
 import type { Observation } from "../../src/domain/observation.ts";

@@ -1,6 +1,6 @@
 /** Changes of accounts after one that the stream lost. */
 import { expect, test } from "vitest";
-import { StreamFeed, type StreamFeedOptions } from "../../src/collect/stream-feed.ts";
+import { StreamFeed, type StreamFeedOptions } from "../../src/collect/stream/feed.ts";
 import { traderStateMessage } from "../../src/contract/index.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { FakeClock } from "../support/clock.ts";

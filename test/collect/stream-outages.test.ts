@@ -1,6 +1,6 @@
 /** The log about streams that are lost: once, only of what lasts, and not beside an outage of the exchange. */
 import { expect, test } from "vitest";
-import { StreamOutages } from "../../src/collect/stream-outages.ts";
+import { StreamOutages } from "../../src/collect/stream/outages.ts";
 import { FakeClock } from "../support/clock.ts";
 
 function rig() {

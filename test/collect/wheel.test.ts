@@ -1,6 +1,6 @@
 /** The timing wheel: due when it should be, however many wait, and nothing made up for. */
 import { expect, test } from "vitest";
-import { nextTurn, Wheel, type WheelEntry } from "../../src/collect/wheel.ts";
+import { nextTurn, Wheel, type WheelEntry } from "../../src/collect/schedule/wheel.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { FakeClock } from "../support/clock.ts";
 

@@ -2,10 +2,10 @@
 
 import { expect, test } from "vitest";
 import { type Acknowledger, acknowledgeWith, createAcknowledger } from "../../src/deliver/index.ts";
-import { type Changes, changes } from "../../src/domain/changes.ts";
+import type { Acknowledgement } from "../../src/domain/alerts/delivery.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import type { Acknowledgement } from "../../src/domain/delivery.ts";
 import type { Event } from "../../src/domain/event.ts";
+import { type Changes, changes } from "../../src/domain/stored/changes.ts";
 import { testKey } from "../exchange/local-exchange.ts";
 import { type Rig as ExchangeRig, rig as exchangeRig, traderPubkey } from "../exchange/rig.ts";
 import { type Rig as OutboxRig, rig as outboxRig, together } from "./support.ts";

@@ -1,8 +1,8 @@
 /** Digests: each time once for each receiver, whatever stops in between, and figures that add up. */
 import { expect, test } from "vitest";
 import { Digest, type DigestOptions, digestKeep } from "../../src/deliver/index.ts";
-import { changes } from "../../src/domain/changes.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { event } from "../history/examples.ts";
 import { type Rig, rig } from "./support.ts";
 

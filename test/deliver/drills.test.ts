@@ -1,8 +1,8 @@
 /** Fire drills where history fails: nobody may take silence for success. */
 import { expect, test } from "vitest";
 import { Drills } from "../../src/deliver/drills.ts";
-import { changes } from "../../src/domain/changes.ts";
 import type { Observation } from "../../src/domain/observation.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { FakeClock } from "../support/clock.ts";
 import { Alerts } from "./support.ts";
 

@@ -1,9 +1,9 @@
 /** Groups leave together, and a storm is readable: groups, folding, what piled up while nothing could leave. */
 import { expect, test } from "vitest";
-import { plainLines } from "../../src/channels/lines.ts";
+import { plainLines } from "../../src/channels/message/lines.ts";
 import { render } from "../../src/channels/message.ts";
-import type { Severity } from "../../src/domain/alert.ts";
-import { changes } from "../../src/domain/changes.ts";
+import type { Severity } from "../../src/domain/alerts/alert.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { FakeClock } from "../support/clock.ts";
 import { httpChannel, rig, together } from "./support.ts";
 

@@ -1,7 +1,7 @@
 /** The table of what counts as handled. */
 import { describe, expect, test } from "vitest";
 import { isHandled } from "../../src/deliver/index.ts";
-import type { AckWord, DeliveryStatus } from "../../src/domain/delivery.ts";
+import type { AckWord, DeliveryStatus } from "../../src/domain/alerts/delivery.ts";
 
 /** Alerts by id: whether a person acknowledged, and where its items stand. An alert without a row is not recorded. */
 type World = Readonly<

@@ -1,6 +1,6 @@
 /** Deliveries: each owed item ends once, in order, under one id, whatever the far side and the disk do. */
 import { expect, test } from "vitest";
-import { changes } from "../../src/domain/changes.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { FakeClock } from "../support/clock.ts";
 import { httpChannel, rig, together } from "./support.ts";
 

@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createAcknowledger, isHandled } from "../../src/deliver/index.ts";
-import type { Alert, AlertChangeKind } from "../../src/domain/alert.ts";
-import { type Changes, changes } from "../../src/domain/changes.ts";
+import type { Alert, AlertChangeKind } from "../../src/domain/alerts/alert.ts";
+import type { OwedItem } from "../../src/domain/alerts/delivery.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import type { OwedItem } from "../../src/domain/delivery.ts";
+import { type Changes, changes } from "../../src/domain/stored/changes.ts";
 import { type FarSide, type Rig, rig, together } from "./support.ts";
 
 type Act =

@@ -1,7 +1,7 @@
 /** A quiet change of an incident holds up nothing that calls. */
 import { describe, expect, test } from "vitest";
-import type { Alert } from "../../src/domain/alert.ts";
-import { type Changes, changes } from "../../src/domain/changes.ts";
+import type { Alert } from "../../src/domain/alerts/alert.ts";
+import { type Changes, changes } from "../../src/domain/stored/changes.ts";
 import { type Rig, rig, together } from "./support.ts";
 
 const second = 1_000;

@@ -1,6 +1,6 @@
 /** A message that a channel refused for good counts as not sent: the next message of its incident has what it told. */
 import { expect, test } from "vitest";
-import { type Changes, changes } from "../../src/domain/changes.ts";
+import { type Changes, changes } from "../../src/domain/stored/changes.ts";
 import { type Arrival, type Rig, rig } from "./support.ts";
 
 const second = 1_000;

@@ -3,8 +3,8 @@
  * folded, and nothing is lost. On a clock that is moved by hand, so that no other work on the machine shows in it.
  */
 import { expect, test } from "vitest";
-import type { Changes } from "../../src/domain/changes.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
+import type { Changes } from "../../src/domain/stored/changes.ts";
 import { rig, together } from "./support.ts";
 
 const second = 1_000;

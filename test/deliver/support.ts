@@ -7,12 +7,12 @@ import os from "node:os";
 import path from "node:path";
 import type { Channel, Late, Outgoing, SendResult } from "../../src/channels/channel.ts";
 import { createOutbox, type Outbox, type OutboxOptions } from "../../src/deliver/index.ts";
-import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alert.ts";
-import { type Changes, changes } from "../../src/domain/changes.ts";
+import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alerts/alert.ts";
+import type { OwedItem } from "../../src/domain/alerts/delivery.ts";
 import { type Clock, seededRandom } from "../../src/domain/clock.ts";
-import type { OwedItem } from "../../src/domain/delivery.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { CommitFailed, type Store } from "../../src/domain/ports.ts";
+import { type Changes, changes } from "../../src/domain/stored/changes.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { FakeClock } from "../support/clock.ts";
 

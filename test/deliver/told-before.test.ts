@@ -1,9 +1,9 @@
 /** The earlier messages that a channel gets: the first message, the newest that tells of all, and edits of both. */
 import { expect, test } from "vitest";
 import type { Entry } from "../../src/alerts/pending/waiting.ts";
-import { rootOf, toldBefore } from "../../src/deliver/attempt.ts";
 import type { Journal } from "../../src/deliver/journal.ts";
-import type { Message } from "../../src/domain/delivery.ts";
+import { rootOf, toldBefore } from "../../src/deliver/queue/attempt.ts";
+import type { Message } from "../../src/domain/alerts/delivery.ts";
 import { change, message } from "../channels/messages.ts";
 
 let deliveredAtMs = 0;

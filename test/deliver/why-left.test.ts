@@ -1,7 +1,7 @@
 /** Each reason for which a notification stays unacknowledged, in words. */
 import { expect, test } from "vitest";
-import { type LeftParts, whyLeft } from "../../src/deliver/why-left.ts";
-import type { Acknowledgement } from "../../src/domain/delivery.ts";
+import { type LeftParts, whyLeft } from "../../src/deliver/acknowledge/why-left.ts";
+import type { Acknowledgement } from "../../src/domain/alerts/delivery.ts";
 import { acknowledgement, event } from "../history/examples.ts";
 
 const nothing: LeftParts = { owed: new Map(), held: new Map(), shadow: new Map() };

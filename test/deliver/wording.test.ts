@@ -1,6 +1,6 @@
 /** A channel's own words are part of what is sealed. */
 import { expect, test } from "vitest";
-import type { Message } from "../../src/domain/delivery.ts";
+import type { Message } from "../../src/domain/alerts/delivery.ts";
 import { rig } from "./support.ts";
 
 const saying = (text: string) => (message: Message) => ({

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { documentOf } from "../../src/channels/document.ts";
 import { channelSettings, channelTypes } from "../../src/channels/registry.ts";
-import { alertChangeKinds, endings } from "../../src/domain/alert.ts";
+import { alertChangeKinds, endings } from "../../src/domain/alerts/alert.ts";
 import { change, message } from "../channels/messages.ts";
 
 const folder = new URL("../../docs/channels/", import.meta.url);

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { rulesMarkdown } from "../../src/cli/commands/rules/reference.ts";
-import { builtInRules } from "../../src/domain/built-in.ts";
+import { builtInRules } from "../../src/domain/alerts/built-in.ts";
 import { type Source, sources } from "../../src/domain/sources.ts";
 import { historyNames } from "../../src/rules/expression/history/history.ts";
 import { functionNames, methodNames } from "../../src/rules/expression/nodes/functions.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { templateKinds } from "../../src/channels/template.ts";
+import { templateKinds } from "../../src/channels/message/template.ts";
 import { printers, templatesMarkdown } from "../../src/cli/commands/channels/reference.ts";
 import { sampleFacts } from "../../src/cli/commands/channels/sample.ts";
 import { formatConfigProblem, settingsFromText } from "../../src/daemon/settings.ts";

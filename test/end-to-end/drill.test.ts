@@ -1,7 +1,7 @@
 /** Fire drills through the whole daemon: to Discord and by mail, over sockets. */
 import { expect, test, vi } from "vitest";
+import { receiptsOf } from "../../src/domain/alerts/receipt.ts";
 import type { AlertStory } from "../../src/domain/ports.ts";
-import { receiptsOf } from "../../src/domain/receipt.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
 import { every, openHouse } from "../support/daemon.ts";
 

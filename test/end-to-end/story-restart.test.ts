@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test, vi } from "vitest";
-import { formatTime } from "../../src/domain/time-text.ts";
+import { formatTime } from "../../src/domain/text/time-text.ts";
 import { type House, openHouse } from "../support/daemon.ts";
 
 // A bound for machines that do much else: nothing here waits for real time.

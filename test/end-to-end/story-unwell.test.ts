@@ -5,8 +5,8 @@ import os from "node:os";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { expect, test, vi } from "vitest";
-import type { Changes } from "../../src/domain/changes.ts";
 import { CommitFailed } from "../../src/domain/ports.ts";
+import type { Changes } from "../../src/domain/stored/changes.ts";
 import { openStore } from "../../src/history/index.ts";
 import { openHouse } from "../support/daemon.ts";
 

@@ -1,7 +1,7 @@
 /** Wallets that a falling market brings near liquidation: a watch with the messages that leave of it. */
-import type { AlertChange } from "../../src/domain/alert.ts";
-import type { Capacity } from "../../src/domain/delivery.ts";
-import type { Silence } from "../../src/domain/silence.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
+import type { Capacity } from "../../src/domain/alerts/delivery.ts";
+import type { Silence } from "../../src/domain/alerts/silence.ts";
 import { Delivery, type ReplayedMessage } from "../../src/replay/delivery.ts";
 import {
   Harness,

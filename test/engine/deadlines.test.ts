@@ -1,7 +1,7 @@
 /** The heap of deadlines, against a list that is searched. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Deadlines, type Due } from "../../src/domain/deadlines.ts";
+import { Deadlines, type Due } from "../../src/domain/structures/deadlines.ts";
 
 type Act =
   | { readonly kind: "set"; readonly owner: number; readonly inMs: number }

@@ -3,8 +3,8 @@
  * restarts.
  */
 import { expect, describe as group, test, vi } from "vitest";
-import type { OwedItem } from "../../src/domain/delivery.ts";
-import type { Silence } from "../../src/domain/silence.ts";
+import type { OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { Silence } from "../../src/domain/alerts/silence.ts";
 import {
   describe,
   Harness,

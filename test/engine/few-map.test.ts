@@ -1,7 +1,7 @@
 /** A map of few entries is a map: the same steps on both, whatever they are, come to the same. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FewMap } from "../../src/domain/few-map.ts";
+import { FewMap } from "../../src/domain/structures/few-map.ts";
 
 test("it tells what a Map tells", () => {
   const step = fc.record({

@@ -11,12 +11,12 @@ import type {
   PositionState,
   SubaccountState,
 } from "../../src/domain/account.ts";
-import type { Alert, AlertChange, RuleState } from "../../src/domain/alert.ts";
-import type { Changes, FactChange } from "../../src/domain/changes.ts";
+import type { Alert, AlertChange, RuleState } from "../../src/domain/alerts/alert.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
-import { type FactKind, factName } from "../../src/domain/facts.ts";
 import type { DaemonFigures, Observation } from "../../src/domain/observation.ts";
 import { type Source, sources } from "../../src/domain/sources.ts";
+import type { Changes, FactChange } from "../../src/domain/stored/changes.ts";
+import { type FactKind, factName } from "../../src/domain/stored/facts.ts";
 import { factKinds } from "../../src/engine/fact-kinds.ts";
 import { keptKinds } from "../../src/engine/kept-kinds.ts";
 import { nothingRemembered, type Remembered } from "../../src/engine/remembered.ts";

@@ -1,6 +1,6 @@
 /** One alert that rises and falls: values against levels, each with its own way back, `for` and `keepFiringFor`. */
 import { describe, expect, test } from "vitest";
-import { worstSeverityOf } from "../../src/domain/alert.ts";
+import { worstSeverityOf } from "../../src/domain/alerts/alert.ts";
 import { Harness, position, subaccount } from "./harness.ts";
 
 /** Info above 100 until below 95, warning above 110 until below 108, critical above 120. */

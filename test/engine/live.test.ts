@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SubaccountState } from "../../src/domain/account.ts";
-import type { Changes } from "../../src/domain/changes.ts";
+import type { Changes } from "../../src/domain/stored/changes.ts";
 import { Harness, notification, position, prices, subaccount } from "./harness.ts";
 
 const rules = `

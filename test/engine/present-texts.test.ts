@@ -1,7 +1,7 @@
 /** Texts of alerts that fire speak of now, or state the time of their figures. */
 import { describe, expect, test } from "vitest";
 import { explanationText } from "../../src/cli/commands/rules/explain.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { event, Harness, position, startMs, subaccount } from "./harness.ts";
 
 const rules = `

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import type { Changes } from "../../src/domain/changes.ts";
-import { Deadlines } from "../../src/domain/deadlines.ts";
+import type { Changes } from "../../src/domain/stored/changes.ts";
+import { Deadlines } from "../../src/domain/structures/deadlines.ts";
 import { Conditions } from "../../src/evaluate/conditions/conditions.ts";
 import { rulesOf as rulesAt } from "../../src/evaluate/conditions/subject-rules.ts";
 import type { RuleSet } from "../../src/rules/index.ts";

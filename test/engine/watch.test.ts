@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { OrderState } from "../../src/domain/account.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import {
   event,
   figures,

@@ -1,7 +1,7 @@
 /** Escapes of what cannot be seen: unit table, and texts that stay as they are. */
 import { describe, expect, test } from "vitest";
-import { clean, cleanLine, ownLine } from "../../src/channels/text.ts";
-import { escaped, escapedLines, printableJson } from "../../src/domain/escape.ts";
+import { clean, cleanLine, ownLine } from "../../src/channels/message/text.ts";
+import { escaped, escapedLines, printableJson } from "../../src/domain/text/escape.ts";
 
 const code = (text: string) => [...text].map((one) => one.codePointAt(0)!.toString(16)).join(" ");
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { BudgetFull, type Grant, RequestBudget } from "../../src/exchange/budget.ts";
-import { type Lane, lanes } from "../../src/exchange/lanes.ts";
+import { BudgetFull, type Grant, RequestBudget } from "../../src/exchange/requests/budget.ts";
+import { type Lane, lanes } from "../../src/exchange/requests/lanes.ts";
 import { FakeClock } from "../support/clock.ts";
 
 function setUp(requestsPerSecond: number, mostWaiting?: number) {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { ExchangeTime } from "../../src/exchange/exchange-time.ts";
-import { retryAfterMs } from "../../src/exchange/retry-after.ts";
+import { retryAfterMs } from "../../src/exchange/requests/retry-after.ts";
 import { FakeClock } from "../support/clock.ts";
 
 /** Answers of an exchange whose clock is `aheadMs` ahead, each after `rttMs`. */

@@ -1,9 +1,9 @@
 /** Shares of lanes under random loads. */
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../src/domain/clock.ts";
-import { RequestBudget } from "../../src/exchange/budget.ts";
-import { type FairEntry, FairQueue } from "../../src/exchange/fair-queue.ts";
-import { type Lane, lanes, laneWeights } from "../../src/exchange/lanes.ts";
+import { RequestBudget } from "../../src/exchange/requests/budget.ts";
+import { type FairEntry, FairQueue } from "../../src/exchange/requests/fair-queue.ts";
+import { type Lane, lanes, laneWeights } from "../../src/exchange/requests/lanes.ts";
 import { FakeClock } from "../support/clock.ts";
 
 interface Entry extends FairEntry {

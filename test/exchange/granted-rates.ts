@@ -1,6 +1,6 @@
 /** Limiters of an exchange, and requests that never end, in virtual time. */
-import { RequestBudget } from "../../src/exchange/budget.ts";
-import { lanes } from "../../src/exchange/lanes.ts";
+import { RequestBudget } from "../../src/exchange/requests/budget.ts";
+import { lanes } from "../../src/exchange/requests/lanes.ts";
 import { FakeClock } from "../support/clock.ts";
 
 /** Returns the time to wait, ms; 0: the request is taken. */

@@ -1,6 +1,6 @@
 /** Slots that the ledger can have come to. */
 import { expect, test } from "vitest";
-import { type AnswerSlots, LedgerSlots } from "../../src/exchange/ledger-slots.ts";
+import { type AnswerSlots, LedgerSlots } from "../../src/exchange/stream/ledger-slots.ts";
 
 const answers = (): AnswerSlots => ({ doubtedSlot: null });
 

@@ -1,7 +1,7 @@
 /** The rate that a limiter of the exchange's grants, found out by its refusals; on a virtual clock. */
 import { expect, test } from "vitest";
-import { type Grant, RequestBudget } from "../../src/exchange/budget.ts";
-import { lanes } from "../../src/exchange/lanes.ts";
+import { type Grant, RequestBudget } from "../../src/exchange/requests/budget.ts";
+import { lanes } from "../../src/exchange/requests/lanes.ts";
 import { FakeClock } from "../support/clock.ts";
 
 interface Limiter {

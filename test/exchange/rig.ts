@@ -8,7 +8,7 @@ import {
   type SessionChange,
   type SessionWallet,
 } from "../../src/exchange/index.ts";
-import type { SignatureEntry } from "../../src/exchange/sign-in.ts";
+import type { SignatureEntry } from "../../src/exchange/session/sign-in.ts";
 import { FakeClock } from "../support/clock.ts";
 import { LocalExchange, type LocalExchangeOptions, testKey, testSigner } from "./local-exchange.ts";
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket, connect as tc
 import { seededRandom } from "../../src/domain/clock.ts";
 import { createExchange, type Exchange } from "../../src/exchange/exchange.ts";
 import type { BadRecordReport, SessionWallet } from "../../src/exchange/index.ts";
-import { createStreams, type StreamMessage, type Streams } from "../../src/exchange/streams.ts";
+import { createStreams, type StreamMessage, type Streams } from "../../src/exchange/stream/streams.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
 import { FakeClock } from "../support/clock.ts";
 import { testSigner } from "./local-exchange.ts";

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { WalletSession } from "../../src/exchange/index.ts";
-import { createStreams } from "../../src/exchange/streams.ts";
+import { createStreams } from "../../src/exchange/stream/streams.ts";
 import { FakeClock } from "../support/clock.ts";
 import { type StreamRig, streamRig } from "./stream-rig.ts";
 

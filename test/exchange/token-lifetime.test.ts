@@ -4,7 +4,7 @@ import { SignJWT } from "jose";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createExchange } from "../../src/exchange/index.ts";
-import { refreshDueMs, tokensFrom, usableUntilMs } from "../../src/exchange/tokens.ts";
+import { refreshDueMs, tokensFrom, usableUntilMs } from "../../src/exchange/session/tokens.ts";
 import { quiet } from "../simulator/support.ts";
 import { testSigner } from "./local-exchange.ts";
 import { MemorySessions } from "./rig.ts";

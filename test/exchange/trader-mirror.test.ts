@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type SubaccountSnapshot, traderState, traderStateMessage } from "../../src/contract/index.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import { IMPOSSIBLE_SLOT } from "../../src/exchange/ledger-slots.ts";
-import { TraderMirror } from "../../src/exchange/trader-mirror.ts";
+import { IMPOSSIBLE_SLOT } from "../../src/exchange/stream/ledger-slots.ts";
+import { TraderMirror } from "../../src/exchange/stream/trader-mirror.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compress, decompress } from "../../src/history/compression.ts";
+import { compress, decompress } from "../../src/history/samples/compression.ts";
 
 test("a few bytes do not become hundreds of megabytes", () => {
   const bomb = compress(new Uint8Array(200_000_000));

@@ -1,5 +1,5 @@
-import type { Changes } from "../../src/domain/changes.ts";
-import { changes } from "../../src/domain/changes.ts";
+import type { Changes } from "../../src/domain/stored/changes.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import * as example from "./examples.ts";
 import { t0 } from "./examples.ts";
 

@@ -3,7 +3,7 @@
  * killed. Says the number of each batch once it is committed.
  */
 import fs from "node:fs";
-import { changes } from "../../src/domain/changes.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { openStore } from "../../src/history/index.ts";
 import { batch } from "./crash-batch.ts";
 

@@ -1,9 +1,14 @@
 /** One of each thing that the store keeps, for tests that change a field or two. */
-import type { Alert, AlertChange, RuleState } from "../../src/domain/alert.ts";
-import { type Changes, changes } from "../../src/domain/changes.ts";
-import { type Acknowledgement, type Message, type OwedItem, untried } from "../../src/domain/delivery.ts";
+import type { Alert, AlertChange, RuleState } from "../../src/domain/alerts/alert.ts";
+import {
+  type Acknowledgement,
+  type Message,
+  type OwedItem,
+  untried,
+} from "../../src/domain/alerts/delivery.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Tick } from "../../src/domain/observation.ts";
+import { type Changes, changes } from "../../src/domain/stored/changes.ts";
 
 export const t0 = Date.UTC(2026, 0, 1);
 

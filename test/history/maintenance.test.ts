@@ -1,9 +1,9 @@
 import fs from "node:fs";
 import { expect, test } from "vitest";
-import { changes } from "../../src/domain/changes.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Tick } from "../../src/domain/observation.ts";
 import { CommitFailed } from "../../src/domain/ports.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { openDatabase } from "../../src/history/database.ts";
 import { openStore } from "../../src/history/index.ts";
 import { storeOn } from "../../src/history/store.ts";

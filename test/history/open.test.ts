@@ -6,8 +6,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { expect, test, vi } from "vitest";
-import type { Severity } from "../../src/domain/alert.ts";
-import { encode } from "../../src/domain/json.ts";
+import type { Severity } from "../../src/domain/alerts/alert.ts";
+import { encode } from "../../src/domain/text/json.ts";
 import { openDatabase } from "../../src/history/database.ts";
 import {
   backupDatabase,

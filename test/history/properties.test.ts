@@ -1,9 +1,9 @@
 /** Whatever sequence of commits was made, everything reads back the same: after packing, after a restart, in a reader. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Changes, changes } from "../../src/domain/changes.ts";
 import { eventName } from "../../src/domain/event.ts";
 import type { Tick } from "../../src/domain/observation.ts";
+import { type Changes, changes } from "../../src/domain/stored/changes.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { FakeClock } from "../support/clock.ts";
 import * as example from "./examples.ts";

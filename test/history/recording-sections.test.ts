@@ -1,8 +1,8 @@
 /** The limits of reading the recording, what is kept of it, and who may read meanwhile. */
 import { expect, test } from "vitest";
-import { changes } from "../../src/domain/changes.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { RecordingQuery } from "../../src/domain/ports.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { openDatabase } from "../../src/history/database.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { FakeClock } from "../support/clock.ts";

@@ -1,8 +1,8 @@
 /** The recording returns the input of the watch as it was: generated observations of every kind and of unknown ones. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { changes } from "../../src/domain/changes.ts";
 import type { Observation } from "../../src/domain/observation.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { openStore } from "../../src/history/index.ts";
 import { RecordingReader } from "../../src/history/recording/recording-reader.ts";
 import { RecordingWriter } from "../../src/history/recording/recording-writer.ts";

@@ -1,8 +1,9 @@
 /** Roll-ups are made once of every sample, whatever happens between: packing, merging, late samples, restarts, crashes. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { changes } from "../../src/domain/changes.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
+import type { Tick } from "../../src/domain/observation.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import {
   mergeStats,
   noStats,
@@ -10,12 +11,11 @@ import {
   type RollUp,
   resolutionMs,
   type Stats,
-} from "../../src/domain/history.ts";
-import type { Tick } from "../../src/domain/observation.ts";
+} from "../../src/domain/stored/history.ts";
 import { openDatabase } from "../../src/history/database.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { migrations } from "../../src/history/migrations.ts";
-import { encodeRollUps, RollUpTable, StoredRollUps } from "../../src/history/rollup-table.ts";
+import { encodeRollUps, RollUpTable, StoredRollUps } from "../../src/history/samples/rollup-table.ts";
 import { FakeClock } from "../support/clock.ts";
 import { all, tick } from "./examples.ts";
 import { temporaryFolder } from "./folder.ts";

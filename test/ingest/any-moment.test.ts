@@ -7,11 +7,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SubaccountState } from "../../src/domain/account.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
-import type { Changes } from "../../src/domain/changes.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Source } from "../../src/domain/sources.ts";
+import type { Changes } from "../../src/domain/stored/changes.ts";
 import { nothingRemembered } from "../../src/engine/remembered.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
 import { Watch } from "../../src/engine/watch.ts";

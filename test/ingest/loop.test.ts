@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type Changes, noChanges } from "../../src/domain/changes.ts";
 import { eventName } from "../../src/domain/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { CommitFailed } from "../../src/domain/ports.ts";
+import { type Changes, noChanges } from "../../src/domain/stored/changes.ts";
 import { IngestLoop } from "../../src/ingest/loop.ts";
 import { Harness, notification, position, startMs, subaccount } from "../engine/harness.ts";
 import { FakeClock } from "../support/clock.ts";

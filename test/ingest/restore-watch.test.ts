@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { RollUpBlock } from "../../src/domain/history.ts";
-import { KeptValueError } from "../../src/domain/kept.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
+import type { RollUpBlock } from "../../src/domain/stored/history.ts";
+import { KeptValueError } from "../../src/domain/stored/kept.ts";
 import { keptKinds } from "../../src/engine/kept-kinds.ts";
 import { prepareRestore, restoreWatch } from "../../src/ingest/restore-watch.ts";
 import {

@@ -1,10 +1,10 @@
 /** Windows that reach back further than samples are read have the same values as if all samples had been read. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { changes } from "../../src/domain/changes.ts";
-import { RollUpBlocks, type RollUpQuery } from "../../src/domain/history.ts";
 import type { Tick } from "../../src/domain/observation.ts";
 import type { Store } from "../../src/domain/ports.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
+import { RollUpBlocks, type RollUpQuery } from "../../src/domain/stored/history.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { restoreWatch } from "../../src/ingest/restore-watch.ts";
 import { marketConfig, prices, settingsOf, startMs, subaccount } from "../engine/harness.ts";

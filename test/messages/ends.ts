@@ -1,7 +1,7 @@
 /** Ends that no figures of a rule test come to: by a reload, and by a payment whose record came late. From made-up answers, judged as live. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { Harness, mainWallet, position, subaccount } from "../engine/harness.ts";
 import { flow, live, second } from "../engine/traded.ts";
 import { packs } from "./judged.ts";

@@ -3,10 +3,10 @@ import { editedBody } from "../../src/channels/discord/edited.ts";
 import { type DiscordBody, discordBody } from "../../src/channels/discord/render.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { render } from "../../src/channels/message.ts";
-import { FiringLists } from "../../src/deliver/firing-lists.ts";
-import { seal } from "../../src/deliver/seal.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
-import type { Capacity, Message, OwedItem } from "../../src/domain/delivery.ts";
+import { FiringLists } from "../../src/deliver/message/firing-lists.ts";
+import { seal } from "../../src/deliver/message/seal.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
+import type { Capacity, Message, OwedItem } from "../../src/domain/alerts/delivery.ts";
 import { Delivery, type ReplayedMessage } from "../../src/replay/delivery.ts";
 import { type Holding, minute, second, World } from "./world.ts";
 

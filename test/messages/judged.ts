@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { leadOf } from "../../src/channels/message/lead.ts";
 import { scheduleSettings, schedulesMs } from "../../src/collect/settings.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { Replay } from "../../src/replay/replay.ts";
 import { playTest } from "../../src/replay/suite/play-test.ts";
 import { readSuite } from "../../src/replay/suite/read.ts";

@@ -1,8 +1,8 @@
 /** Messages as lines that a reader of docs/messages.md sees, without markup. */
 import type { DiscordBody } from "../../src/channels/discord/render.ts";
 import type { mailParts } from "../../src/channels/email/render.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
-import { plainWords } from "../../src/domain/plain-words.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
+import { plainWords } from "../../src/domain/text/plain-words.ts";
 
 /** Marks of struck-out text stay. */
 export function chatLines({ content, embeds }: DiscordBody): readonly string[] {

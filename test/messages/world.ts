@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { OrderState, PositionState, SubaccountState, TriggerState } from "../../src/domain/account.ts";
-import type { AlertChange, Severity } from "../../src/domain/alert.ts";
-import type { Changes } from "../../src/domain/changes.ts";
+import type { AlertChange, Severity } from "../../src/domain/alerts/alert.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
+import type { Changes } from "../../src/domain/stored/changes.ts";
 import type { Watch } from "../../src/engine/watch.ts";
 import { formatProblem, loadRules } from "../../src/rules/index.ts";
 import type { WatchedWallet } from "../../src/state/wallets/watched.ts";

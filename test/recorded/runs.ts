@@ -14,7 +14,7 @@ import { mailParts } from "../../src/channels/email/render.ts";
 import { leadOf } from "../../src/channels/message/lead.ts";
 import { render } from "../../src/channels/message.ts";
 import { watchSettingsOf } from "../../src/daemon/settings/watch.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";
 import { settingsOf } from "../truth/config.ts";

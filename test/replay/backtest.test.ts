@@ -1,8 +1,8 @@
 /** Backtests over recordings, samples and roll-ups, and over the gaps between them. */
 import { expect, test } from "vitest";
-import type { FactChange, Milestone } from "../../src/domain/changes.ts";
-import { type RollUp, resolutionMs } from "../../src/domain/history.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
+import type { FactChange, Milestone } from "../../src/domain/stored/changes.ts";
+import { type RollUp, resolutionMs } from "../../src/domain/stored/history.ts";
 import { type Backtested, type BacktestHistory, backtest } from "../../src/replay/backtest.ts";
 import { Journal } from "../../src/replay/journal.ts";
 import { reportOf } from "../../src/replay/report.ts";

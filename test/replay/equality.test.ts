@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import type { Source } from "../../src/domain/sources.ts";
 import { openStore } from "../../src/history/index.ts";
 import { backtest } from "../../src/replay/backtest.ts";

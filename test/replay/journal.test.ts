@@ -1,7 +1,7 @@
 /** The messages of a replay that count as sent. */
 import { expect, test } from "vitest";
-import type { Alert } from "../../src/domain/alert.ts";
-import { changes } from "../../src/domain/changes.ts";
+import type { Alert } from "../../src/domain/alerts/alert.ts";
+import { changes } from "../../src/domain/stored/changes.ts";
 import { Journal } from "../../src/replay/journal.ts";
 
 const atMs = 1_000_000;

@@ -5,9 +5,9 @@
 import { Waiting } from "../../src/alerts/pending/waiting.ts";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
 import { createOutbox, type Outbox } from "../../src/deliver/index.ts";
-import type { AlertChange, Severity } from "../../src/domain/alert.ts";
+import type { AlertChange, Severity } from "../../src/domain/alerts/alert.ts";
+import type { Capacity, Message } from "../../src/domain/alerts/delivery.ts";
 import { type Clock, seededRandom } from "../../src/domain/clock.ts";
-import type { Capacity, Message } from "../../src/domain/delivery.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Source } from "../../src/domain/sources.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";

@@ -6,8 +6,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { inOrder, titleOf } from "../../src/alerts/pending/reported.ts";
-import type { AlertChange } from "../../src/domain/alert.ts";
-import type { Capacity, Message } from "../../src/domain/delivery.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
+import type { Capacity, Message } from "../../src/domain/alerts/delivery.ts";
 import type { Source } from "../../src/domain/sources.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
 import { openStore } from "../../src/history/index.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { remindSettings } from "../../src/alerts/reminders/remind.ts";
 import { routingSettings } from "../../src/alerts/routing/route.ts";
-import type { Alert, AlertChange } from "../../src/domain/alert.ts";
+import type { Alert, AlertChange } from "../../src/domain/alerts/alert.ts";
 import { Journal } from "../../src/replay/journal.ts";
 import { shadowReport } from "../../src/replay/shadow.ts";
 import {

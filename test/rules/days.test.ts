@@ -1,6 +1,6 @@
 /** Days of local time: in some zones the clocks jump over midnight, so that a day begins later. */
 import { expect, test } from "vitest";
-import { CronSchedule } from "../../src/collect/calendar.ts";
+import { CronSchedule } from "../../src/collect/schedule/calendar.ts";
 import { dayOf } from "../../src/rules/index.ts";
 import { Harness } from "../engine/harness.ts";
 

@@ -1,6 +1,6 @@
 /** Templates of channels: what they print, and what is refused when they are read. */
 import { describe, expect, test } from "vitest";
-import { flat, type TemplateFacts, type WordedText } from "../../src/domain/template-data.ts";
+import { flat, type TemplateFacts, type WordedText } from "../../src/domain/alerts/template-data.ts";
 import {
   compileMessageTemplate,
   type Field,

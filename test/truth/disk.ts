@@ -2,9 +2,10 @@
  * The disk under the daemon's database. While a fault `diskFull` is in force what would be written is refused, all of it or a share,
  * and nothing of it is there; what is read is read.
  */
-import { type Changes, isEmpty } from "../../src/domain/changes.ts";
+
 import type { Random } from "../../src/domain/clock.ts";
 import { CommitFailed } from "../../src/domain/ports.ts";
+import { type Changes, isEmpty } from "../../src/domain/stored/changes.ts";
 import { HistoryError } from "../../src/history/index.ts";
 import type { ProcessClock } from "./clock.ts";
 import type { Weather } from "./weather.ts";

@@ -1,8 +1,8 @@
 /** Invariants of what is written: nothing that was decided is lost while the process lives, whatever the disk takes, and nothing is taken for written that is not. */
-import type { AlertChange } from "../../src/domain/alert.ts";
-import type { Changes } from "../../src/domain/changes.ts";
-import type { Acknowledgement } from "../../src/domain/delivery.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
+import type { Acknowledgement } from "../../src/domain/alerts/delivery.ts";
 import { eventName } from "../../src/domain/event.ts";
+import type { Changes } from "../../src/domain/stored/changes.ts";
 import { committedOf } from "./oracle/lives.ts";
 import type { Outcome } from "./scenario.ts";
 

@@ -1,7 +1,7 @@
 /** Bounds on the number of messages: reminders keep their interval, and what is told as worse is worse. */
-import type { Severity } from "../../src/domain/alert.ts";
-import { builtInRules } from "../../src/domain/built-in.ts";
-import { parseDurationMs } from "../../src/domain/duration.ts";
+import type { Severity } from "../../src/domain/alerts/alert.ts";
+import { builtInRules } from "../../src/domain/alerts/built-in.ts";
+import { parseDurationMs } from "../../src/domain/text/duration.ts";
 import type { Invariant } from "./invariants.ts";
 import { predicates } from "./oracle/rules/index.ts";
 

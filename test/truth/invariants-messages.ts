@@ -2,9 +2,9 @@
  * Messages say what was decided: each of their items is the newest step of its alert among those that they were made for, word for word as
  * it was committed; none is left out, and title, severity and counts follow from them.
  */
-import { type AlertChange, type Severity, severityRank } from "../../src/domain/alert.ts";
-import type { Changes } from "../../src/domain/changes.ts";
-import type { Message, OwedItem } from "../../src/domain/delivery.ts";
+import { type AlertChange, type Severity, severityRank } from "../../src/domain/alerts/alert.ts";
+import type { Message, OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { Changes } from "../../src/domain/stored/changes.ts";
 import type { Invariant } from "./invariants.ts";
 import { type EventLog, jsonOf, type Logged } from "./log.ts";
 import { isDiskFull } from "./oracle/full-disk.ts";

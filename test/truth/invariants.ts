@@ -3,9 +3,9 @@
  * and says what is wrong in lines for people.
  */
 
-import { type AlertChange, severityRank } from "../../src/domain/alert.ts";
-import { blindRule, builtInRules, unreachableRule } from "../../src/domain/built-in.ts";
-import type { Acknowledgement, OwedItem } from "../../src/domain/delivery.ts";
+import { type AlertChange, severityRank } from "../../src/domain/alerts/alert.ts";
+import { blindRule, builtInRules, unreachableRule } from "../../src/domain/alerts/built-in.ts";
+import type { Acknowledgement, OwedItem } from "../../src/domain/alerts/delivery.ts";
 import { parseSubject } from "../../src/domain/subject.ts";
 import { channelTraits } from "./channels.ts";
 import { maxScheduleMs } from "./config.ts";

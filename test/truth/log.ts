@@ -3,9 +3,9 @@
  * its way, in the order in which it came. The one thing that invariants and an oracle read.
  */
 import { createHash } from "node:crypto";
-import type { Changes } from "../../src/domain/changes.ts";
-import type { Message } from "../../src/domain/delivery.ts";
+import type { Message } from "../../src/domain/alerts/delivery.ts";
 import type { FiringAlert, UnjudgedSubject, WalletStatus, WatchStatus } from "../../src/domain/status.ts";
+import type { Changes } from "../../src/domain/stored/changes.ts";
 import type { AccountVersion } from "../../src/simulator/accounts/position.ts";
 import type { Garbling } from "./garble.ts";
 

@@ -1,6 +1,6 @@
 /** The oracle finds what was tampered with in a scenario about rights, old orders, quotes, withdrawals and the inbox. */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Logged } from "./log.ts";
 import { sample, sampled } from "./sampled.ts";

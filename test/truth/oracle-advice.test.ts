@@ -1,6 +1,6 @@
 /** The oracle finds advice that is not enough, too much, for one leg of a hedge alone, or missing. */
 import { expect, test } from "vitest";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { play } from "./played.ts";
 import { brokenIn, changed, findingsIn } from "./tampering.ts";
 

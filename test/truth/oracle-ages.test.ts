@@ -1,6 +1,6 @@
 /** The oracle finds ages, durations and sums of today that were tampered with. */
 import { beforeAll, expect, test } from "vitest";
-import { formatDurationMs, parseDurationMs } from "../../src/domain/duration.ts";
+import { formatDurationMs, parseDurationMs } from "../../src/domain/text/duration.ts";
 import { claimProblem } from "./oracle/claim.ts";
 import { durationClaims, durationMs } from "./oracle/duration.ts";
 import { play } from "./played.ts";

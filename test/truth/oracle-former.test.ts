@@ -1,6 +1,6 @@
 /** The oracle finds what was tampered with in the ends of alerts that a payment raised, and whose subject is gone. */
 import { beforeAll, expect, test } from "vitest";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { play } from "./played.ts";
 import type { Outcome } from "./scenario.ts";
 import { brokenIn, changed } from "./tampering.ts";

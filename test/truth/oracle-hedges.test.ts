@@ -1,6 +1,6 @@
 /** The oracle finds what was tampered with in alerts about hedges and whales. */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { play } from "./played.ts";
 import { sampled } from "./sampled.ts";
 import type { Outcome } from "./scenario.ts";

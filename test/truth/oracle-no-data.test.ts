@@ -1,6 +1,6 @@
 /** The oracle finds what was tampered with in alerts about missing data, in reasons of ends, and in what is read when. */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { invariants } from "./invariants.ts";
 import type { Logged } from "./log.ts";
 import { play } from "./played.ts";

@@ -1,6 +1,6 @@
 /** The oracle finds what was tampered with in what is owed to receivers, and in the times at which messages arrive. */
 import { beforeAll, expect, test } from "vitest";
-import type { OwedItem } from "../../src/domain/delivery.ts";
+import type { OwedItem } from "../../src/domain/alerts/delivery.ts";
 import type { Logged } from "./log.ts";
 import { play } from "./played.ts";
 import type { Outcome } from "./scenario.ts";

@@ -1,6 +1,6 @@
 /** The oracle finds reminders that do not come or come too late, and what got worse and was not told. */
 import { describe, expect } from "vitest";
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import { play } from "./played.ts";
 import { sampled } from "./sampled.ts";
 import type { Outcome } from "./scenario.ts";

@@ -1,5 +1,5 @@
 /** Logs of scenarios that were tampered with, and the checks of the oracle that find it. */
-import type { AlertChange } from "../../src/domain/alert.ts";
+import type { AlertChange } from "../../src/domain/alerts/alert.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Logged } from "./log.ts";
 import type { Finding } from "./oracle/finding.ts";

@@ -1,6 +1,6 @@
 /** Plans of scenarios, and what the invariants make of logs that were tampered with. */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MessageContent, MessageItem } from "../../src/domain/delivery.ts";
+import type { MessageContent, MessageItem } from "../../src/domain/alerts/delivery.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { VirtualTime } from "./clock.ts";
 import { shippedRules } from "./coverage.ts";

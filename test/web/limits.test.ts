@@ -7,16 +7,16 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { cachedAnswer } from "../../src/web/cached-answer.ts";
-import { handshakeLimiter } from "../../src/web/handshakes.ts";
+import { handshakeLimiter } from "../../src/web/limits/handshakes.ts";
 import {
   defaultLimits,
   type LimitOptions,
   type Limits,
   limitedServer,
   type ShareLimits,
-} from "../../src/web/limits.ts";
+} from "../../src/web/limits/limits.ts";
+import { runOneAtATime } from "../../src/web/limits/query-runner.ts";
 import { silentLog } from "../../src/web/log.ts";
-import { runOneAtATime } from "../../src/web/query-runner.ts";
 import { FakeClock } from "../support/clock.ts";
 import { secured } from "../support/tls.ts";
 import { openDashboard, openLoggedIn } from "./open.ts";

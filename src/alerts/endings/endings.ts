@@ -6,11 +6,11 @@
  * at once and waits until they arrive or the wait times out, so that a liquidation is not reported as "resolved".
  */
 
-import { type AlertChange, type Ending, isTaking, type RuleRow } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines } from "../../domain/deadlines.ts";
+import { type AlertChange, type Ending, isTaking, type RuleRow } from "../../domain/alerts/alert.ts";
 import type { Event } from "../../domain/event.ts";
-import type { KeptValues } from "../../domain/kept.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { KeptValues } from "../../domain/stored/kept.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import type { AlertBook } from "../alert-book.ts";
 import type { AlertText, LiveAlert } from "../live-alert.ts";

@@ -1,8 +1,8 @@
 /** The stored knowledge about an ending that waits for an explanation. */
 
 import { z } from "zod";
-import { type Ending, endings as endingKinds } from "../../domain/alert.ts";
-import { KeptKind, keptNumber } from "../../domain/kept.ts";
+import { type Ending, endings as endingKinds } from "../../domain/alerts/alert.ts";
+import { KeptKind, keptNumber } from "../../domain/stored/kept.ts";
 import type { AlertText } from "../live-alert.ts";
 import { keptText } from "../texts/kept-text.ts";
 

@@ -1,6 +1,6 @@
 /** The known liquidations and deleveragings, and the alerts that each of them ended. */
 
-import type { Alert, Taking } from "../../domain/alert.ts";
+import type { Alert, Taking } from "../../domain/alerts/alert.ts";
 import type { Event } from "../../domain/event.ts";
 import { type AccountRef, accountName } from "../../domain/subject.ts";
 import { settledAfterMs, type WaitingEnding } from "./waiting-ending.ts";

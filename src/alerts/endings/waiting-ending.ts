@@ -1,8 +1,8 @@
 /** An ending that waits for an explanation. */
 
-import type { Ending, RuleRow } from "../../domain/alert.ts";
-import type { Due } from "../../domain/deadlines.ts";
+import type { Ending, RuleRow } from "../../domain/alerts/alert.ts";
 import type { Event } from "../../domain/event.ts";
+import type { Due } from "../../domain/structures/deadlines.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import type { AlertText, LiveAlert } from "../live-alert.ts";
 import type { FillTrail } from "./fill-trail.ts";

@@ -23,8 +23,8 @@ import {
   type Severity,
   severities,
   severityRank,
-} from "../../domain/alert.ts";
-import { keptNumber } from "../../domain/kept.ts";
+} from "../../domain/alerts/alert.ts";
+import { keptNumber } from "../../domain/stored/kept.ts";
 
 /** Time after the last critical alert in which new members join, ms. */
 export const joinsForMs = 1_800_000;

@@ -1,8 +1,8 @@
 /** The incidents of all receivers, by the alerts in them. Writes them to history and restores them. */
 import { z } from "zod";
-import type { Alert } from "../../domain/alert.ts";
-import { type Capacity, incidentGroup, type OwedItem } from "../../domain/delivery.ts";
-import { KeptKind, type KeptValues } from "../../domain/kept.ts";
+import type { Alert } from "../../domain/alerts/alert.ts";
+import { type Capacity, incidentGroup, type OwedItem } from "../../domain/alerts/delivery.ts";
+import { KeptKind, type KeptValues } from "../../domain/stored/kept.ts";
 import { type Labels, labelOf } from "../routing/match.ts";
 import type { Way } from "../routing/route.ts";
 import { type Danger, dangerOf, type RuleInView } from "./danger.ts";

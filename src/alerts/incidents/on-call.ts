@@ -7,9 +7,9 @@
  * not resolve a newer incident.
  */
 import { z } from "zod";
-import type { Alert } from "../../domain/alert.ts";
-import type { OnCallOfItem } from "../../domain/delivery.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import type { Alert } from "../../domain/alerts/alert.ts";
+import type { OnCallOfItem } from "../../domain/alerts/delivery.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/stored/kept.ts";
 
 /** Kept in history as JSON. */
 interface OnCallIncident {

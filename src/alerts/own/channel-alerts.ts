@@ -2,9 +2,9 @@
  * Reports a channel that cannot be used, and its recovery, on the other channels; also pending deliveries of a removed
  * channel.
  */
-import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { BuiltInRule } from "../../domain/alerts/built-in.ts";
 import type { Observation } from "../../domain/observation.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { AlertBook } from "../alert-book.ts";
 import type { LiveAlert } from "../live-alert.ts";
 import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";

@@ -2,10 +2,10 @@
  * Reports values that the daemon keeps over restarts and could not read at this start, and removes them in the same commit. What they
  * held is lost: a silence no longer silences, a held notification is not sent.
  */
-import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { DamagedValue } from "../../domain/kept.ts";
+import type { BuiltInRule } from "../../domain/alerts/built-in.ts";
 import type { Observation } from "../../domain/observation.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { DamagedValue } from "../../domain/stored/kept.ts";
 import type { AlertBook } from "../alert-book.ts";
 import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 

@@ -4,12 +4,12 @@
  * stored while the watch runs.
  */
 import { z } from "zod";
-import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { KeptKind, type KeptValues } from "../../domain/kept.ts";
+import type { BuiltInRule } from "../../domain/alerts/built-in.ts";
 import type { Observation } from "../../domain/observation.ts";
-import { formatTime, timeOfDay } from "../../domain/time-text.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues } from "../../domain/stored/kept.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { formatTime, timeOfDay } from "../../domain/text/time-text.ts";
 import type { AlertBook } from "../alert-book.ts";
 import { newAlert, type Over, type OwnAlert } from "./own-alert.ts";
 

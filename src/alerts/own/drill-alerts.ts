@@ -3,11 +3,11 @@
  * channel, regardless of routes. It is marked as a drill, never held, sent alone, not stored as an event, and concerns
  * no notification of the exchange. If a scheduled drill fails on a channel, the other channels are notified.
  */
-import { drillRule } from "../../domain/alert.ts";
-import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import { drillRule } from "../../domain/alerts/alert.ts";
+import type { BuiltInRule } from "../../domain/alerts/built-in.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Observation } from "../../domain/observation.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { AlertBook } from "../alert-book.ts";
 import type { LiveAlert } from "../live-alert.ts";
 import { eventDetailsOf } from "../texts/details.ts";

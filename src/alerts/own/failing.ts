@@ -3,11 +3,11 @@
  * `RuleFailing`, which names the expression, the reason and the subjects, and ends when the rule can be judged again.
  */
 
-import { type Severity, severityRank } from "../../domain/alert.ts";
-import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import type { KeptValues } from "../../domain/kept.ts";
+import { type Severity, severityRank } from "../../domain/alerts/alert.ts";
+import type { BuiltInRule } from "../../domain/alerts/built-in.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { KeptValues } from "../../domain/stored/kept.ts";
+import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import type { ConditionRule, EventRule, Unknown } from "../../rules/index.ts";
 import type { AlertBook } from "../alert-book.ts";
 import type { LiveAlert, NewAlert } from "../live-alert.ts";

@@ -1,7 +1,7 @@
 /** The firing no-data alerts: opens them, finds them by listed data, and keeps their texts current. */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines } from "../../domain/deadlines.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import type { World } from "../../state/world.ts";
 import type { AlertBook } from "../alert-book.ts";
 import { noDataForMs } from "../patience.ts";

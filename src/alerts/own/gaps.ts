@@ -5,12 +5,12 @@
  *   open ──30 s without data in the last two minutes──► due ──data again──► closed
  *                                                        └──data now and then──► settling ──data for steadyMs──► closed
  */
-import type { Severity } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../../domain/deadlines.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
 import type { FailureReason } from "../../domain/observation.ts";
 import { exchangeSources, marketSources, type Source } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import type { Subject } from "../../domain/subject.ts";
 import type { Unknown } from "../../rules/index.ts";
 import { noDataForMs } from "../patience.ts";

@@ -1,8 +1,8 @@
 /** Differences between the exchange's inbox and the stored notifications that two audits in a row find. */
-import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { BuiltInRule } from "../../domain/alerts/built-in.ts";
 import { differenceWords } from "../../domain/inbox.ts";
 import type { Observation } from "../../domain/observation.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { WatchedWallet } from "../../state/wallets/watched.ts";
 import type { AlertBook } from "../alert-book.ts";
 import type { LiveAlert } from "../live-alert.ts";

@@ -2,10 +2,10 @@
  * The no-data alert about the configuration: rules name things that do not exist (a market that the exchange does not
  * list, a limit that is not set), so no reading can help. It has the severity of the worst of these rules.
  */
-import { type Severity, severityRank } from "../../domain/alert.ts";
-import { blindRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../../domain/deadlines.ts";
+import { type Severity, severityRank } from "../../domain/alerts/alert.ts";
+import { blindRule } from "../../domain/alerts/built-in.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import type { AlertBook } from "../alert-book.ts";
 import type { LiveAlert, NewAlert } from "../live-alert.ts";
 import { noDataForMs } from "../patience.ts";

@@ -1,8 +1,8 @@
 /** The reads that a no-data alert waits for: of data that is missing again, and of data that an answer may omit. */
 
-import type { Deadlines } from "../../domain/deadlines.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import { wholeSeenMs } from "../../state/wallets/wallets.ts";
 import type { World } from "../../state/world.ts";
 import { noDataForMs } from "../patience.ts";

@@ -1,13 +1,13 @@
 /** One no-data alert with its list: open gaps, and after a start the gaps that it listed before. */
 
 import { z } from "zod";
-import type { Severity } from "../../domain/alert.ts";
-import { unreachableRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Due } from "../../domain/deadlines.ts";
-import { KeptKind, keptNumber } from "../../domain/kept.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import { unreachableRule } from "../../domain/alerts/built-in.ts";
 import { type Source, sources } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, keptNumber } from "../../domain/stored/kept.ts";
+import type { Due } from "../../domain/structures/deadlines.ts";
 import type { WatchedWallet } from "../../state/wallets/watched.ts";
 import type { LiveAlert } from "../live-alert.ts";
 import { type Gap, gapKey } from "./gaps.ts";

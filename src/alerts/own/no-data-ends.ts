@@ -1,8 +1,8 @@
 /** Ends no-data alerts: their texts, with the alerts that fire beside them. */
 
-import { severityRank } from "../../domain/alert.ts";
-import { blindRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import { severityRank } from "../../domain/alerts/alert.ts";
+import { blindRule } from "../../domain/alerts/built-in.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { World } from "../../state/world.ts";
 import type { AlertBook } from "../alert-book.ts";
 import { firingAlert } from "../firing-alert.ts";

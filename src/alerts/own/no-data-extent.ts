@@ -1,9 +1,9 @@
 /** The extent of a no-data alert: the missing data, the wallets concerned, and the severity. */
-import { type Severity, worseOf } from "../../domain/alert.ts";
-import { blindRule, unreachableRule } from "../../domain/built-in.ts";
+import { type Severity, worseOf } from "../../domain/alerts/alert.ts";
+import { blindRule, unreachableRule } from "../../domain/alerts/built-in.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
-import { formatTime } from "../../domain/time-text.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import { stakeOf } from "../../state/wallets/stake.ts";
 import { wholeSeenMs } from "../../state/wallets/wallets.ts";
 import type { WatchedWallet } from "../../state/wallets/watched.ts";

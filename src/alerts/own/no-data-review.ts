@@ -1,8 +1,8 @@
 /** Compares the missing data with what a no-data alert reported, and changes the alert if they differ. */
 
-import { severityRank } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines } from "../../domain/deadlines.ts";
+import { severityRank } from "../../domain/alerts/alert.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import type { AlertBook } from "../alert-book.ts";
 import { noDataForMs } from "../patience.ts";
 import type { ExchangeSilence } from "./exchange-silence.ts";

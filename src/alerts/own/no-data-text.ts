@@ -1,12 +1,13 @@
 /** Texts of the no-data alerts: the missing data, the wallets, the start, the cause, and the positions at stake. */
-import type { FailedRead } from "../../domain/changes.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { formatPercent } from "../../domain/number-text.ts";
+
 import type { FailureReason } from "../../domain/observation.ts";
-import { sourceWords } from "../../domain/source-words.ts";
 import { exchangeSources, marketSources, type Source } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
-import { formatTime, timeOfDay } from "../../domain/time-text.ts";
+import type { FailedRead } from "../../domain/stored/changes.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { formatPercent } from "../../domain/text/number-text.ts";
+import { sourceWords } from "../../domain/text/source-words.ts";
+import { formatTime, timeOfDay } from "../../domain/text/time-text.ts";
 import { holdsAssets, silentMarkets, unlistedCollateral } from "../../state/accounts/missing-input.ts";
 import { causeText, type ReadFailures } from "../../state/read-failures.ts";
 import type { NearPosition, Stake } from "../../state/wallets/stake.ts";

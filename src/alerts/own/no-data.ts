@@ -10,14 +10,14 @@
  * since the start.
  */
 
-import { blindRule, unreachableRule } from "../../domain/built-in.ts";
-import type { FailedRead } from "../../domain/changes.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines } from "../../domain/deadlines.ts";
-import type { KeptValues } from "../../domain/kept.ts";
+import { blindRule, unreachableRule } from "../../domain/alerts/built-in.ts";
 import type { Observation } from "../../domain/observation.ts";
 import { marketSources, type Source, stakeSources } from "../../domain/sources.ts";
 import type { BlindSource } from "../../domain/status.ts";
+import type { FailedRead } from "../../domain/stored/changes.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { KeptValues } from "../../domain/stored/kept.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import { missingInput } from "../../state/accounts/missing-input.ts";
 import { ReadFailures } from "../../state/read-failures.ts";
 import type { WatchedWallet } from "../../state/wallets/watched.ts";

@@ -3,11 +3,11 @@
  * after a start.
  */
 
-import type { Ending } from "../../domain/alert.ts";
-import type { BuiltInRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { KeptValues } from "../../domain/kept.ts";
+import type { Ending } from "../../domain/alerts/alert.ts";
+import type { BuiltInRule } from "../../domain/alerts/built-in.ts";
 import type { Observation } from "../../domain/observation.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { KeptValues } from "../../domain/stored/kept.ts";
 import type { AlertBook } from "../alert-book.ts";
 import type { LiveAlert, NewAlert } from "../live-alert.ts";
 

@@ -1,6 +1,6 @@
 /** The changes that one message reports, in their order, and its title. Pure. */
-import { type AlertChange, isTaking, severityRank } from "../../domain/alert.ts";
-import { type Folded, maxInFull, type OwedItem } from "../../domain/delivery.ts";
+import { type AlertChange, isTaking, severityRank } from "../../domain/alerts/alert.ts";
+import { type Folded, maxInFull, type OwedItem } from "../../domain/alerts/delivery.ts";
 import { announcementKey, unknownType } from "../../domain/event.ts";
 import { accountOf } from "../incidents/incidents.ts";
 

@@ -5,7 +5,7 @@
  * The items of one alert are a thread: only its head may leave, and the whole thread stands in the lane of its worst item,
  * so that a critical rise pulls the firing message before it along instead of passing it.
  */
-import { type AlertChange, type Severity, severityRank, worseOf } from "../../domain/alert.ts";
+import { type AlertChange, type Severity, severityRank, worseOf } from "../../domain/alerts/alert.ts";
 import {
   drillGroup,
   type Folded,
@@ -15,7 +15,7 @@ import {
   maxReported,
   type OwedItem,
   throttleGroup,
-} from "../../domain/delivery.ts";
+} from "../../domain/alerts/delivery.ts";
 
 /** A pending item, until its end is recorded. */
 export interface Entry {

@@ -4,11 +4,11 @@
  */
 
 import { z } from "zod";
-import type { Alert } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import type { Alert } from "../../domain/alerts/alert.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/stored/kept.ts";
+import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
 import type { Escalation, Way } from "../routing/route.ts";
 
 interface Chain extends Due {

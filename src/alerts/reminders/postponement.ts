@@ -3,7 +3,7 @@
  * or, if its level no longer holds, until its fall or end. Pure.
  */
 
-import { isBuiltIn } from "../../domain/built-in.ts";
+import { isBuiltIn } from "../../domain/alerts/built-in.ts";
 import type { LiveAlert } from "../live-alert.ts";
 
 /**

@@ -2,7 +2,7 @@
  * Decides what an acknowledgement or a silence covers: the level at which it was given, and those below. A rise above that
  * level voids it. Pure.
  */
-import { type Alert, type Severity, severityRank } from "../../domain/alert.ts";
+import { type Alert, type Severity, severityRank } from "../../domain/alerts/alert.ts";
 
 /** @param given the level at that time; undefined: unknown, so nothing is covered */
 export function covers(given: Severity | undefined, level: Severity): boolean {

@@ -6,8 +6,8 @@
  * even if acknowledged: an acknowledgement covers the value that the person saw, and nothing worse.
  */
 import { z } from "zod";
-import type { Alert, Severity } from "../../domain/alert.ts";
-import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
+import type { Alert, Severity } from "../../domain/alerts/alert.ts";
+import { formatDurationMs, parseDurationMs } from "../../domain/text/duration.ts";
 
 const duration = z.string({ error: "expected a duration such as 5m or 1h" }).transform((text, context) => {
   const ms = parseDurationMs(text);

@@ -1,8 +1,8 @@
 /** The due times of reminders of firing alerts. */
 
-import type { Severity } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines } from "../../domain/deadlines.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import type { LiveAlert } from "../live-alert.ts";
 import type { Dispatch } from "../routing/dispatch.ts";
 import { nextReminderMs, type RemindSettings } from "./remind.ts";

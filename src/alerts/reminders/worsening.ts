@@ -1,6 +1,6 @@
 /** Compares a rule's value with the previously notified ones: clearly worse, or clearly different. */
 
-import type { Severity } from "../../domain/alert.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
 import type { ConditionRule, Env } from "../../rules/index.ts";
 import { isBeyond, isWorse, type Notified } from "./remind.ts";
 

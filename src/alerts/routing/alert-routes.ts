@@ -1,6 +1,6 @@
 /** The routes of alerts: the ways of an alert, and its receivers. Pure. */
 
-import type { Alert } from "../../domain/alert.ts";
+import type { Alert } from "../../domain/alerts/alert.ts";
 import type { LiveAlert } from "../live-alert.ts";
 import type { Labels } from "./match.ts";
 import { type Routing, type Way, waysFor } from "./route.ts";

@@ -10,10 +10,10 @@
  * fires or its receivers have to be notified of its end.
  */
 
-import type { Alert, AlertChange, Severity } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { OwedItem } from "../../domain/delivery.ts";
-import type { KeptValues } from "../../domain/kept.ts";
+import type { Alert, AlertChange, Severity } from "../../domain/alerts/alert.ts";
+import type { OwedItem } from "../../domain/alerts/delivery.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { KeptValues } from "../../domain/stored/kept.ts";
 import { Incidents, type IncidentsOptions, type Placed } from "../incidents/incidents.ts";
 import { type AlertRoutes, type Labelled, labelsOf, wayTo } from "./alert-routes.ts";
 import { Groups, isUrgent } from "./group.ts";

@@ -1,9 +1,9 @@
 /** Groups of pending items and their release times. Pure. */
 
 import { z } from "zod";
-import type { AlertChange } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import type { AlertChange } from "../../domain/alerts/alert.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/stored/kept.ts";
 import type { Way } from "./route.ts";
 
 /** Stored in history under its name, if its interval is longer than a restart takes. */

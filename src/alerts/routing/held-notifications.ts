@@ -1,9 +1,15 @@
 /** Held notifications: the newest of each alert, stored in history until it leaves or is replaced. */
 
 import { z } from "zod";
-import { type AlertChange, type Ending, endings, type Severity, severities } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import {
+  type AlertChange,
+  type Ending,
+  endings,
+  type Severity,
+  severities,
+} from "../../domain/alerts/alert.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/stored/kept.ts";
 import type { Labels } from "./match.ts";
 import { allReceivers, type Routing, waysFor } from "./route.ts";
 

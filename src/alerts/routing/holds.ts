@@ -4,12 +4,12 @@
  */
 
 import { z } from "zod";
-import type { Severity } from "../../domain/alert.ts";
-import { severities } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
-import type { Silence } from "../../domain/silence.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import { severities } from "../../domain/alerts/alert.ts";
+import type { Silence } from "../../domain/alerts/silence.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/stored/kept.ts";
+import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import { type Inhibitions, inhibits } from "./inhibit.ts";
 import type { Labels } from "./match.ts";
 import { intervalsFor, isMute, type MuteTimes, muteEndMs } from "./mute.ts";

@@ -3,7 +3,7 @@
  * list, or a pattern; all given matchers have to match. A missing label is the empty text. Pure.
  */
 import { z } from "zod";
-import type { Matcher } from "../../domain/silence.ts";
+import type { Matcher } from "../../domain/alerts/silence.ts";
 
 const texts = z.union([z.coerce.string(), z.array(z.coerce.string()).min(1)]);
 const plain = z.union([z.string(), z.number().transform(String)]);

@@ -1,6 +1,6 @@
 /** Calendar times at which a route is muted: nights, weekends. Pure: time is a parameter. */
 import { z } from "zod";
-import { type Severity, severities } from "../../domain/alert.ts";
+import { type Severity, severities } from "../../domain/alerts/alert.ts";
 import { covers as coversLevel } from "../reminders/quiet.ts";
 
 const days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;

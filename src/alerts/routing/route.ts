@@ -3,7 +3,7 @@
  * it has `continue: true`; the deepest match counts. A route inherits missing settings from its parent. Pure.
  */
 import { z } from "zod";
-import { parseDurationMs } from "../../domain/duration.ts";
+import { parseDurationMs } from "../../domain/text/duration.ts";
 import { type Labels, labelOf, type Matchers, matches, matchSettings } from "./match.ts";
 import { type MuteTimes, muteTimesSettings } from "./mute.ts";
 

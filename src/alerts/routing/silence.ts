@@ -1,6 +1,6 @@
 /** Silences: matching notifications are held for a time, not dropped. Pure. */
-import type { Severity } from "../../domain/alert.ts";
-import type { Silence } from "../../domain/silence.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import type { Silence } from "../../domain/alerts/silence.ts";
 import { covers } from "../reminders/quiet.ts";
 import { type Labels, matches } from "./match.ts";
 

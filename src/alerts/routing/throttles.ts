@@ -3,11 +3,11 @@
  * history for restarts: one row a match, so the cost does not grow with the number held.
  */
 import { z } from "zod";
-import type { AlertChange } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import { throttleGroup } from "../../domain/delivery.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import type { AlertChange } from "../../domain/alerts/alert.ts";
+import { throttleGroup } from "../../domain/alerts/delivery.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/stored/kept.ts";
+import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import type { EventRule } from "../../rules/index.ts";
 import type { AlertBook } from "../alert-book.ts";
 

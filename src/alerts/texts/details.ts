@@ -1,10 +1,10 @@
 /** The lines of context below the summary of a message, for a first check. Names and values. */
 
-import { formatDurationMs } from "../../domain/duration.ts";
 import type { Event } from "../../domain/event.ts";
-import { plainWords } from "../../domain/plain-words.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { plainWords } from "../../domain/text/plain-words.ts";
 import {
   type Env,
   enoughCover,

@@ -1,6 +1,6 @@
 /** The text of an alert as history keeps it. */
 import { z } from "zod";
-import { keptNumber } from "../../domain/kept.ts";
+import { keptNumber } from "../../domain/stored/kept.ts";
 import type { AlertText } from "../live-alert.ts";
 
 const value = z.union([keptNumber, z.boolean(), z.string()]);

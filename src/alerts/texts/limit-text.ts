@@ -1,7 +1,7 @@
 /** An alert's value beside the limit that it exceeded, in words. */
 
-import type { Severity } from "../../domain/alert.ts";
-import { parseDurationMs } from "../../domain/duration.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import { parseDurationMs } from "../../domain/text/duration.ts";
 import { type ConditionRule, formatNumber, unitOfValue } from "../../rules/index.ts";
 import { comparedSize } from "../reminders/remind.ts";
 

@@ -1,6 +1,6 @@
 /** The worst state of an alert that has improved since: its value, text and time. */
-import { type Alert, severityRank } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import { type Alert, severityRank } from "../../domain/alerts/alert.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 
 /** A firing alert, with a comparison of two values at a level; null if no direction is known to be worse. */
 export interface Compared {

@@ -8,12 +8,13 @@
  * new one.
  */
 import { z } from "zod";
-import { type AlertChange, severities } from "../../domain/alert.ts";
-import type { Capacity } from "../../domain/delivery.ts";
+import { type AlertChange, severities } from "../../domain/alerts/alert.ts";
+import type { Capacity } from "../../domain/alerts/delivery.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
-import { shownParts } from "../lines.ts";
 import type { CommandLine } from "../message/command-line.ts";
+import { shownParts } from "../message/lines.ts";
+import type { Block } from "../message/rendering.ts";
 import { render } from "../message.ts";
 import {
   type Answer,
@@ -24,7 +25,6 @@ import {
   probeFailure,
   tryParseJson,
 } from "../post.ts";
-import type { Block } from "../rendering.ts";
 
 const labelName = z
   .string()

@@ -1,8 +1,14 @@
 /** The contents of a chart as text, for labels and alternative texts. Pure. */
-import type { ChartSeries } from "../../domain/chart.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { formatAmount, formatPercent, formatPrice, formatRate, formatUsd } from "../../domain/number-text.ts";
-import { ownLine, shorten } from "../text.ts";
+import type { ChartSeries } from "../../domain/alerts/chart.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import {
+  formatAmount,
+  formatPercent,
+  formatPrice,
+  formatRate,
+  formatUsd,
+} from "../../domain/text/number-text.ts";
+import { ownLine, shorten } from "../message/text.ts";
 
 /** @returns a formatter for values of a unit */
 export function formatOf(unit: string): (value: number) => string {

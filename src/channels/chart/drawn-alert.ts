@@ -1,6 +1,6 @@
 /** Selects the alert of a message for the chart. Pure. */
-import { type Severity, severityRank } from "../../domain/alert.ts";
-import type { MessageContent } from "../../domain/delivery.ts";
+import { type Severity, severityRank } from "../../domain/alerts/alert.ts";
+import type { MessageContent } from "../../domain/alerts/delivery.ts";
 
 /** @returns the highest-severity firing alert that is not an event, or null */
 export function drawnAlert({ kind, items }: MessageContent): number | null {

@@ -1,9 +1,9 @@
 /** Draws the series behind an alert as SVG: the line, the thresholds of its rule, and the newest value. Pure. */
-import type { Severity } from "../../domain/alert.ts";
-import type { ChartSeries } from "../../domain/chart.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { timeOfDay } from "../../domain/time-text.ts";
-import { forHtml, ownLine, shorten } from "../text.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import type { ChartSeries } from "../../domain/alerts/chart.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { timeOfDay } from "../../domain/text/time-text.ts";
+import { forHtml, ownLine, shorten } from "../message/text.ts";
 import { formatOf } from "./chart-text.ts";
 import { thinned } from "./thin.ts";
 

@@ -1,5 +1,5 @@
 /** Reduces the points of a series without changing the look of its line. Pure. */
-import type { ChartSeries } from "../../domain/chart.ts";
+import type { ChartSeries } from "../../domain/alerts/chart.ts";
 
 /**
  * Keeps the minimum and maximum of each section, so that no spike is lost, and the last point. @returns about `most`

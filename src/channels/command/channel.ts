@@ -9,14 +9,14 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { z } from "zod";
-import type { Capacity } from "../../domain/delivery.ts";
-import { parseDurationMs } from "../../domain/duration.ts";
+import type { Capacity } from "../../domain/alerts/delivery.ts";
 import { errorCode } from "../../domain/error-code.ts";
-import { printableJson } from "../../domain/escape.ts";
+import { parseDurationMs } from "../../domain/text/duration.ts";
+import { printableJson } from "../../domain/text/escape.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
 import { documentOf } from "../document.ts";
 import type { CommandLine } from "../message/command-line.ts";
-import { cleanLine, shorten } from "../text.ts";
+import { cleanLine, shorten } from "../message/text.ts";
 
 const maxTimeoutMs = 120_000;
 /** Maximum alerts in one document, as for webhooks. */

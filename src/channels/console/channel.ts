@@ -4,14 +4,14 @@
  */
 import type { Writable } from "node:stream";
 import { z } from "zod";
-import type { Severity } from "../../domain/alert.ts";
-import type { Capacity, Message } from "../../domain/delivery.ts";
-import { printableJson } from "../../domain/escape.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import type { Capacity, Message } from "../../domain/alerts/delivery.ts";
+import { printableJson } from "../../domain/text/escape.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
-import { blockLines, lineOf, numberLine, sectionLines } from "../lines.ts";
 import type { CommandLine } from "../message/command-line.ts";
+import { blockLines, lineOf, numberLine, sectionLines } from "../message/lines.ts";
+import type { Rendering, Tone } from "../message/rendering.ts";
 import { render } from "../message.ts";
-import type { Rendering, Tone } from "../rendering.ts";
 
 export const consoleSettings = z.strictObject({ type: z.literal("console") });
 export type ConsoleSettings = z.infer<typeof consoleSettings>;

@@ -10,11 +10,11 @@
  */
 import type { DiscordAPIError, REST } from "discord.js";
 import { Agent } from "undici";
+import type { SendFailure } from "../../domain/alerts/delivery.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { SendFailure } from "../../domain/delivery.ts";
 import { errorCode } from "../../domain/error-code.ts";
+import { withoutSecrets } from "../message/text.ts";
 import { boundedWaitMs } from "../post.ts";
-import { withoutSecrets } from "../text.ts";
 import { RateLimited, RateMemory } from "./rate-memory.ts";
 import { responseOf, sendRequest, TooLong, type TransportInit } from "./transport.ts";
 

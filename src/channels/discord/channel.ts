@@ -1,16 +1,17 @@
 /** The two Discord channels: a bot in a text channel, and a webhook. */
+
+import type { Capacity } from "../../domain/alerts/delivery.ts";
 import type { Clock, Random } from "../../domain/clock.ts";
-import type { Capacity } from "../../domain/delivery.ts";
 import type { Charts, ChatActions } from "../../domain/ports.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, plainCommandLine } from "../message/command-line.ts";
 import { DiscordApi } from "./api.ts";
 import { ChartAttacher } from "./chart-attacher.ts";
-import { Registration } from "./commands.ts";
 import { botDestination, webhookDestination } from "./destination.ts";
-import { DiscordGateway } from "./gateway.ts";
-import { InteractionHandler } from "./interaction-handler.ts";
+import { Registration } from "./interactions/commands.ts";
+import { DiscordGateway } from "./interactions/gateway.ts";
+import { InteractionHandler } from "./interactions/interaction-handler.ts";
 import { probeBot, probeWebhook } from "./probe.ts";
 import { DiscordSender } from "./sender.ts";
 import {

@@ -2,7 +2,7 @@
  * Draws charts for delivered messages and attaches them by an edit, in the background. A chart that cannot be drawn or
  * is refused is omitted, as are most during a storm of alerts; no message waits for a chart or fails because of one.
  */
-import type { Message } from "../../domain/delivery.ts";
+import type { Message } from "../../domain/alerts/delivery.ts";
 import type { Charts } from "../../domain/ports.ts";
 import { drawnAlert } from "../chart/drawn-alert.ts";
 import { pngOf } from "../chart/png.ts";

@@ -1,5 +1,5 @@
 /** The destination of messages on Discord: a bot's text channel, or a webhook. Contains their differences. */
-import type { Message } from "../../domain/delivery.ts";
+import type { Message } from "../../domain/alerts/delivery.ts";
 import type { ApiAnswer, DiscordApi, SentFile } from "./api.ts";
 import { parseReceipt } from "./message-location.ts";
 import type { WebhookAddress } from "./settings.ts";

@@ -1,11 +1,11 @@
 /** The body of a sent Discord message with later updates. Pure. */
-import type { Message, MessageItem } from "../../domain/delivery.ts";
-import { formatTime } from "../../domain/time-text.ts";
+import type { Message, MessageItem } from "../../domain/alerts/delivery.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import { leadOf } from "../message/lead.ts";
+import type { Block } from "../message/rendering.ts";
+import { cleanLine, ownLine } from "../message/text.ts";
+import { withUpdates } from "../message/updated-message.ts";
 import { type RenderOptions, render } from "../message.ts";
-import type { Block } from "../rendering.ts";
-import { cleanLine, ownLine } from "../text.ts";
-import { withUpdates } from "../updated-message.ts";
 import { type DiscordBody, discordBody, type Ended, endedBody, endingTone } from "./render.ts";
 
 /** @returns the updated message, its ended alerts, and its body */

@@ -1,6 +1,6 @@
 /** Searches Discord for a message by the id in its footer, to find out whether an unanswered attempt arrived. */
 import { z } from "zod";
-import type { Message } from "../../domain/delivery.ts";
+import type { Message } from "../../domain/alerts/delivery.ts";
 import type { ApiAnswer } from "./api.ts";
 import type { Destination } from "./destination.ts";
 import { snowflakeAt } from "./message-location.ts";

@@ -1,5 +1,5 @@
 /** Checks a Discord channel without sending anything. Each failure has a fix. */
-import type { SendFailure } from "../../domain/delivery.ts";
+import type { SendFailure } from "../../domain/alerts/delivery.ts";
 import type { ProbeResult, Warning } from "../channel.ts";
 import type { ApiProblem, DiscordApi } from "./api.ts";
 import { type Guild, has, type Overwrite, type PermissionName, permissionsIn } from "./permissions.ts";

@@ -6,11 +6,20 @@
  * 256 + 1024, footer 2048.
  */
 
-import { glyphs } from "../glyphs.ts";
-import { headOf, ledBy, lineOf, listName, maxLine, packLines, plainLines, shownParts } from "../lines.ts";
-import type { Block, Rendering, Tone } from "../rendering.ts";
-import { forDiscord, shorten, templateText } from "../text.ts";
-import type { ButtonRow } from "./buttons.ts";
+import { glyphs } from "../message/glyphs.ts";
+import {
+  headOf,
+  ledBy,
+  lineOf,
+  listName,
+  maxLine,
+  packLines,
+  plainLines,
+  shownParts,
+} from "../message/lines.ts";
+import type { Block, Rendering, Tone } from "../message/rendering.ts";
+import { forDiscord, shorten, templateText } from "../message/text.ts";
+import type { ButtonRow } from "./interactions/buttons.ts";
 import { sectionFields } from "./sections.ts";
 
 export interface Embed {

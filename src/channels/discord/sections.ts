@@ -1,7 +1,7 @@
 /** The tables of a digest as embed fields, one field per table, each with its share of the characters. */
-import { sectionLines } from "../lines.ts";
-import type { Section } from "../rendering.ts";
-import { forDiscord } from "../text.ts";
+import { sectionLines } from "../message/lines.ts";
+import type { Section } from "../message/rendering.ts";
+import { forDiscord } from "../message/text.ts";
 
 /** Characters for tables, of an embed's 6,000. */
 const room = 5_000;

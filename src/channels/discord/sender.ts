@@ -12,23 +12,24 @@
  *
  * An edit wakes nobody, and repeating it changes nothing, so it needs no search.
  */
+
+import type { Message } from "../../domain/alerts/delivery.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Message } from "../../domain/delivery.ts";
 import type { Outgoing, SendResult } from "../channel.ts";
 import { Edits } from "../edits.ts";
-import { listName } from "../lines.ts";
 import type { ChannelLog } from "../log.ts";
 import { mentionFor } from "../mention.ts";
 import type { CommandLine } from "../message/command-line.ts";
+import { listName } from "../message/lines.ts";
+import { isMinorUpdate } from "../message/updated-message.ts";
 import { render } from "../message.ts";
 import { Parts } from "../parts.ts";
-import { isMinorUpdate } from "../updated-message.ts";
 import type { ApiAnswer, ApiProblem } from "./api.ts";
-import { buttonsOf } from "./buttons.ts";
 import type { ChartAttacher } from "./chart-attacher.ts";
 import type { Destination } from "./destination.ts";
 import { editedBody } from "./edited.ts";
 import { findMessage } from "./find-message.ts";
+import { buttonsOf } from "./interactions/buttons.ts";
 import { formatReceipt, parseReceipt } from "./message-location.ts";
 import { type DiscordBody, discordBody, listOf, maxEmbeds, plainBodies } from "./render.ts";
 import type { MentionSettings } from "./settings.ts";

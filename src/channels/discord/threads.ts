@@ -5,12 +5,13 @@
  * If a thread refuses messages (locked, deleted, no permission), they are sent to the channel, and the thread is
  * suspended for some time.
  */
+
+import type { Message } from "../../domain/alerts/delivery.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Message } from "../../domain/delivery.ts";
 import type { Outgoing, SentMessage } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { mentionsPeople } from "../mention.ts";
-import { ownLine, shorten } from "../text.ts";
+import { ownLine, shorten } from "../message/text.ts";
 import type { ApiProblem } from "./api.ts";
 import type { Destination } from "./destination.ts";
 import { createdAtMs, parseReceipt } from "./message-location.ts";

@@ -10,12 +10,12 @@
  * Message-ID, date, boundaries and picture.
  */
 import { createTransport } from "nodemailer";
-import type { Capacity, Message } from "../../domain/delivery.ts";
+import type { Capacity, Message } from "../../domain/alerts/delivery.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import type { CommandLine } from "../message/command-line.ts";
+import { cleanLine, shorten, withoutSecrets } from "../message/text.ts";
 import { render } from "../message.ts";
-import { cleanLine, shorten, withoutSecrets } from "../text.ts";
 import { type Draw, MailCharts } from "./chart.ts";
 import { type MailError, mailFailure, mailFix } from "./failures.ts";
 import { mailParts } from "./render.ts";

@@ -1,5 +1,5 @@
 /** The chart of a mail, drawn from the data in the finalized message. */
-import type { Message } from "../../domain/delivery.ts";
+import type { Message } from "../../domain/alerts/delivery.ts";
 import { chartText } from "../chart/chart-text.ts";
 import { pngOf } from "../chart/png.ts";
 import { chartSvg, lightChart } from "../chart/svg.ts";

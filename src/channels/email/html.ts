@@ -4,9 +4,9 @@
  * light colours. Pure.
  */
 import { chartSize } from "../chart/svg.ts";
-import { ledBy, lineOf, numberLine, shownLead, shownParts } from "../lines.ts";
-import type { Block, Rendering, Section, Tone } from "../rendering.ts";
-import { forHtml, shorten } from "../text.ts";
+import { ledBy, lineOf, numberLine, shownLead, shownParts } from "../message/lines.ts";
+import type { Block, Rendering, Section, Tone } from "../message/rendering.ts";
+import { forHtml, shorten } from "../message/text.ts";
 
 const colours: Readonly<Record<Tone, string>> = {
   critical: "#b42318",

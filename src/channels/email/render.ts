@@ -4,9 +4,9 @@
  * Text and HTML have the same content. If the mail would exceed the size that mail programs show completely (about 100
  * KB), the excess alerts have one line each, in both parts.
  */
-import { plainLines } from "../lines.ts";
-import type { Rendering } from "../rendering.ts";
-import { shorten } from "../text.ts";
+import { plainLines } from "../message/lines.ts";
+import type { Rendering } from "../message/rendering.ts";
+import { shorten } from "../message/text.ts";
 import { alertSize, document, lineSize, type MailChart } from "./html.ts";
 
 export interface MailParts {

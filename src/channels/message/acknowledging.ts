@@ -1,10 +1,10 @@
 /** Sentences about what to do now, with the command that acknowledges. */
-import type { AlertChange } from "../../domain/alert.ts";
-import type { MessageItem } from "../../domain/delivery.ts";
-import { formatTime } from "../../domain/time-text.ts";
-import { cleanLine } from "../text.ts";
+import type { AlertChange } from "../../domain/alerts/alert.ts";
+import type { MessageItem } from "../../domain/alerts/delivery.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import type { CommandLine } from "./command-line.ts";
 import { figuresTime, isGone, meaningOf } from "./ending-texts.ts";
+import { cleanLine } from "./text.ts";
 
 /** The command that acknowledges. */
 export interface Acknowledging {

@@ -1,7 +1,7 @@
 /** The description of an alert with its limit and with advice. */
-import { type Advice, type AlertChange, adviceIn } from "../../domain/alert.ts";
-import type { MessageItem } from "../../domain/delivery.ts";
-import { clean, cleanLine, ownLine } from "../text.ts";
+import { type Advice, type AlertChange, adviceIn } from "../../domain/alerts/alert.ts";
+import type { MessageItem } from "../../domain/alerts/delivery.ts";
+import { clean, cleanLine, ownLine } from "./text.ts";
 
 /** Advice that its block shows: what to do is said while there is something to do, and where no words of the user's stand. */
 export function adviceOf({ change, passed, body }: MessageItem): readonly Advice[] {

@@ -1,7 +1,7 @@
 /** Words about an alert that is over: its meaning, and the time that its figures are from. */
-import { type AlertChange, type Ending, isTaking, type Taking } from "../../domain/alert.ts";
-import { formatTime } from "../../domain/time-text.ts";
-import { cleanLine } from "../text.ts";
+import { type AlertChange, type Ending, isTaking, type Taking } from "../../domain/alerts/alert.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
+import { cleanLine } from "./text.ts";
 
 /** The meaning of an ending by which nothing was taken, so that nobody takes silence for safety. */
 const endingMeaning: Readonly<Record<Exclude<Ending, "recovered" | Taking>, string>> = {

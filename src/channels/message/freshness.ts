@@ -1,7 +1,7 @@
 /** Sentences about times: of what happened, of the data, and of the alert's life. */
-import type { AlertChange } from "../../domain/alert.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { formatTime } from "../../domain/time-text.ts";
+import type { AlertChange } from "../../domain/alerts/alert.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import { isGone } from "./ending-texts.ts";
 
 export interface When {

@@ -1,10 +1,10 @@
 /** The headline of a message: one alert in words, or the worst of several. */
-import type { Message, MessageItem } from "../../domain/delivery.ts";
-import { ledBy } from "../lines.ts";
-import type { Block } from "../rendering.ts";
-import { cleanLine, ownLine } from "../text.ts";
+import type { Message, MessageItem } from "../../domain/alerts/delivery.ts";
 import { isOpen } from "./acknowledging.ts";
 import { isGone } from "./ending-texts.ts";
+import { ledBy } from "./lines.ts";
+import type { Block } from "./rendering.ts";
+import { cleanLine, ownLine } from "./text.ts";
 
 /** The words for how all of several ended; empty where there are none that fit all. */
 function endedAlike([first, ...others]: readonly Block[]): string {

@@ -1,7 +1,7 @@
 /** The words that lead an alert change, and its tone. */
-import { type AlertChange, type Ending, isTaking } from "../../domain/alert.ts";
+import { type AlertChange, type Ending, isTaking } from "../../domain/alerts/alert.ts";
 import { unreachable } from "../../domain/unreachable.ts";
-import type { Tone } from "../rendering.ts";
+import type { Tone } from "./rendering.ts";
 
 /** The words that lead an alert change. Only a recovery is called resolved. */
 export function leadOf(change: AlertChange): string {

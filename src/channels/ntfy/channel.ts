@@ -3,16 +3,16 @@
  * may be delivered twice.
  */
 import { z } from "zod";
-import type { Severity } from "../../domain/alert.ts";
-import type { Capacity, Message } from "../../domain/delivery.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import type { Capacity, Message } from "../../domain/alerts/delivery.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
-import { blockLines, lineOf, maxLine, sectionLines } from "../lines.ts";
 import type { CommandLine } from "../message/command-line.ts";
+import { blockLines, lineOf, maxLine, sectionLines } from "../message/lines.ts";
+import type { Rendering, Tone } from "../message/rendering.ts";
+import { shorten } from "../message/text.ts";
 import { render } from "../message.ts";
 import { type Answer, type NoAnswer, Poster, probeFailure, tryParseJson } from "../post.ts";
-import type { Rendering, Tone } from "../rendering.ts";
-import { shorten } from "../text.ts";
 
 export const ntfySettings = z
   .strictObject({

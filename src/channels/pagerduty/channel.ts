@@ -8,16 +8,16 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { AlertChange } from "../../domain/alert.ts";
-import type { Capacity, Message, MessageItem } from "../../domain/delivery.ts";
+import type { AlertChange } from "../../domain/alerts/alert.ts";
+import type { Capacity, Message, MessageItem } from "../../domain/alerts/delivery.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
-import { ledBy } from "../lines.ts";
 import type { CommandLine } from "../message/command-line.ts";
+import { ledBy } from "../message/lines.ts";
+import type { Block } from "../message/rendering.ts";
+import { shorten } from "../message/text.ts";
 import { render } from "../message.ts";
 import { digestRefused, Poster, probeFailure } from "../post.ts";
-import type { Block } from "../rendering.ts";
-import { shorten } from "../text.ts";
 import { verdict } from "./verdict.ts";
 
 export const pagerdutySettings = z.strictObject({

@@ -4,10 +4,10 @@
  * key, so a message whose answer was lost may be delivered twice.
  */
 import { z } from "zod";
+import type { Capacity, Message } from "../../domain/alerts/delivery.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Capacity, Message } from "../../domain/delivery.ts";
-import { parseDurationMs } from "../../domain/duration.ts";
 import type { ChatActions } from "../../domain/ports.ts";
+import { parseDurationMs } from "../../domain/text/duration.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";

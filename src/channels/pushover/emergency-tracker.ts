@@ -6,9 +6,9 @@
  * Pushover returns the acknowledgement for a week.
  */
 
-import type { AlertChange } from "../../domain/alert.ts";
+import type { AlertChange } from "../../domain/alerts/alert.ts";
+import type { Message } from "../../domain/alerts/delivery.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Message } from "../../domain/delivery.ts";
 import type { ChatActions } from "../../domain/ports.ts";
 import type { SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";

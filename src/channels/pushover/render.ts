@@ -1,7 +1,7 @@
 /** Renders messages as Pushover's plain text: a title of 250 characters and a text of 1,024. Pure. */
-import { blockLines, lineOf, sectionLines } from "../lines.ts";
-import type { Rendering } from "../rendering.ts";
-import { shorten } from "../text.ts";
+import { blockLines, lineOf, sectionLines } from "../message/lines.ts";
+import type { Rendering } from "../message/rendering.ts";
+import { shorten } from "../message/text.ts";
 
 const maxTitle = 250;
 const maxText = 1_024;

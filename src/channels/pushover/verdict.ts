@@ -1,7 +1,7 @@
 /** Classifies Pushover's answers. Pure. */
 import type { SendResult } from "../channel.ts";
+import { cleanLine, shorten } from "../message/text.ts";
 import { type Answer, type NoAnswer, type Poster, textOrNumber, tryParseJson } from "../post.ts";
-import { cleanLine, shorten } from "../text.ts";
 
 interface Reply {
   /** 1: success. */

@@ -3,7 +3,7 @@
  * DTEND in UTC, in a named zone or as whole days, and RRULE by days or weeks. Anything unsupported that could change
  * who is on duty is a mistake with its line. Pure.
  */
-import { cleanLine, shorten } from "../text.ts";
+import { cleanLine, shorten } from "../message/text.ts";
 import { type CalendarEvent, instantOf, type WallTime } from "./plan.ts";
 
 export interface CalendarMistake {

@@ -8,8 +8,9 @@
  * their turns. The outbox selects among them, since it knows each channel's state. Receipts name the person, so a
  * message is edited or replied to only in the chat of the person who received it.
  */
+
+import type { Capacity, Message } from "../../domain/alerts/delivery.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Capacity, Message } from "../../domain/delivery.ts";
 import type { ChatActions } from "../../domain/ports.ts";
 import type { Channel, Outgoing, ProbeResult, SentMessage } from "../channel.ts";
 import { addressee, nextChangeMs, type RotaPlan } from "./plan.ts";

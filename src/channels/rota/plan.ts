@@ -3,7 +3,7 @@
  *
  *   turns, or the events of a calendar ──overrides──► duty periods: the people on duty from one time to another, nobody in a gap
  */
-import { Zone } from "../../domain/zone.ts";
+import { Zone } from "../../domain/text/zone.ts";
 import type { RotaSettings, Turn, WrittenTime } from "./settings.ts";
 
 /** One person's time on duty. */

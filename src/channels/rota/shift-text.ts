@@ -1,5 +1,5 @@
 /** Shift times, and faults of a rota's plan, as text. */
-import { formatTime } from "../../domain/time-text.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import type { DutyPeriod } from "./plan.ts";
 
 /** `Mon 2026-11-30 09:00 CET`. */

@@ -6,11 +6,11 @@
  * sent. A message whose blocks are refused is sent as plain text.
  */
 import { z } from "zod";
-import type { AlertChange } from "../../domain/alert.ts";
+import type { AlertChange } from "../../domain/alerts/alert.ts";
+import type { Capacity, Message } from "../../domain/alerts/delivery.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Capacity, Message } from "../../domain/delivery.ts";
-import { secretsOfAddress } from "../../domain/hidden-secrets.ts";
 import type { ChatActions } from "../../domain/ports.ts";
+import { secretsOfAddress } from "../../domain/text/hidden-secrets.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import { buttonsOf } from "../buttons.ts";
 import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
@@ -19,9 +19,9 @@ import type { Listening } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import { type MentionOfSeverity, mentionFor, mentionsPeople } from "../mention.ts";
 import type { CommandLine } from "../message/command-line.ts";
+import type { Rendering } from "../message/rendering.ts";
 import { render } from "../message.ts";
 import { largeAnswerBytes, Poster, probeFailure } from "../post.ts";
-import type { Rendering } from "../rendering.ts";
 import { PressHandler } from "./press-handler.ts";
 import { bodyOf, plainText } from "./render.ts";
 import { listen, openConnection } from "./socket.ts";

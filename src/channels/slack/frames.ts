@@ -1,7 +1,7 @@
 /** Parses frames of Slack's Socket Mode, strictly. Pure. */
 import { z } from "zod";
+import { cleanLine, shorten } from "../message/text.ts";
 import { tryParseJson } from "../post.ts";
-import { cleanLine, shorten } from "../text.ts";
 
 export interface Press {
   readonly person: { readonly id: string; readonly name: string };

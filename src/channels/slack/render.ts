@@ -9,9 +9,9 @@ import {
   plainLines,
   sectionLines,
   titleLines,
-} from "../lines.ts";
-import type { Block, Rendering, Tone } from "../rendering.ts";
-import { clean, shorten, templateText } from "../text.ts";
+} from "../message/lines.ts";
+import type { Block, Rendering, Tone } from "../message/rendering.ts";
+import { clean, shorten, templateText } from "../message/text.ts";
 
 const maxText = 3_900;
 const maxSection = 2_900;

@@ -6,7 +6,7 @@
  */
 import { WebSocket } from "ws";
 import type { Clock } from "../../domain/clock.ts";
-import type { Secret } from "../../domain/hidden-secrets.ts";
+import type { Secret } from "../../domain/text/hidden-secrets.ts";
 import { isSafeSocket, trimmed } from "../address.ts";
 import { FrameBound } from "../frame-bound.ts";
 import { type Listening, type Source, Sources } from "../listeners.ts";

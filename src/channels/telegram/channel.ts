@@ -4,8 +4,8 @@
  * and minor updates edit the message that they add to; if that is not possible they are sent.
  */
 import { z } from "zod";
+import type { Capacity, Message } from "../../domain/alerts/delivery.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Capacity, Message } from "../../domain/delivery.ts";
 import type { ChatActions } from "../../domain/ports.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
@@ -13,10 +13,10 @@ import { Edits, isSilent } from "../edits.ts";
 import type { Listening } from "../listeners.ts";
 import type { ChannelLog } from "../log.ts";
 import type { CommandLine } from "../message/command-line.ts";
+import type { Rendering } from "../message/rendering.ts";
 import { render } from "../message.ts";
 import { Parts } from "../parts.ts";
 import { largeAnswerBytes, Poster, probeFailure, textOrNumber } from "../post.ts";
-import type { Rendering } from "../rendering.ts";
 import { PressHandler } from "./press-handler.ts";
 import { asText, documentOf, keyboardOf, textOf, textsOf } from "./render.ts";
 import { listen } from "./updates.ts";

@@ -2,13 +2,13 @@
  * Renders messages as plain text for Telegram. Without markup no text is refused; link-like and mention-like data is
  * broken up. Pure.
  */
-import type { Message } from "../../domain/delivery.ts";
-import type { WordedText } from "../../domain/template-data.ts";
+import type { Message } from "../../domain/alerts/delivery.ts";
+import type { WordedText } from "../../domain/alerts/template-data.ts";
 import { buttonsOf } from "../buttons.ts";
-import { glyphs } from "../glyphs.ts";
-import { lineOf, listName, packLines, plainLines } from "../lines.ts";
-import type { Block, Rendering } from "../rendering.ts";
-import { shorten, templateText } from "../text.ts";
+import { glyphs } from "../message/glyphs.ts";
+import { lineOf, listName, packLines, plainLines } from "../message/lines.ts";
+import type { Block, Rendering } from "../message/rendering.ts";
+import { shorten, templateText } from "../message/text.ts";
 
 const maxCharacters = 4_096;
 /** Line lengths at which an alert is still recognizable. */

@@ -1,6 +1,6 @@
 /** Parses Telegram's updates, strictly. Pure. */
 import { z } from "zod";
-import { cleanLine, shorten } from "../text.ts";
+import { cleanLine, shorten } from "../message/text.ts";
 
 export interface Press {
   readonly id: string;

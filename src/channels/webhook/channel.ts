@@ -5,10 +5,10 @@
  */
 import { createHmac } from "node:crypto";
 import { z } from "zod";
+import { type Capacity, lateAfterMs } from "../../domain/alerts/delivery.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { type Capacity, lateAfterMs } from "../../domain/delivery.ts";
-import { printableJson } from "../../domain/escape.ts";
-import { secretsOfAddress } from "../../domain/hidden-secrets.ts";
+import { printableJson } from "../../domain/text/escape.ts";
+import { secretsOfAddress } from "../../domain/text/hidden-secrets.ts";
 import { anyAddress, secretWord } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { documentOf } from "../document.ts";

@@ -7,15 +7,15 @@ import {
   type Severity,
   severities,
   worstSeverityOf,
-} from "../../domain/alert.ts";
-import type { Message, OwedItem } from "../../domain/delivery.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { endingWaitText } from "../../domain/ending-wait.ts";
-import { plainWords } from "../../domain/plain-words.ts";
+} from "../../domain/alerts/alert.ts";
+import type { Message, OwedItem } from "../../domain/alerts/delivery.ts";
+import { endingWaitText } from "../../domain/alerts/ending-wait.ts";
+import { receiptsOf } from "../../domain/alerts/receipt.ts";
 import type { AlertQuery, AlertStory } from "../../domain/ports.ts";
-import { receiptsOf } from "../../domain/receipt.ts";
 import type { FiringAlert } from "../../domain/status.ts";
-import { formatTime } from "../../domain/time-text.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { plainWords } from "../../domain/text/plain-words.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import {
   type Cli,
   CommandFailed,

@@ -3,8 +3,8 @@
  */
 import type { Command } from "commander";
 import type { Endpoint } from "../../contract/index.ts";
-import { printableJson } from "../../domain/escape.ts";
-import { nearestName } from "../../domain/nearest.ts";
+import { printableJson } from "../../domain/text/escape.ts";
+import { nearestName } from "../../domain/text/nearest.ts";
 import { readTextFile } from "../../files/index.ts";
 import type { Keys } from "../../signer/keys.ts";
 import {

@@ -1,6 +1,6 @@
 /** `perpwatch digest`: prints or sends the present digest. */
 import type { Command } from "commander";
-import { sectionLines } from "../../channels/lines.ts";
+import { sectionLines } from "../../channels/message/lines.ts";
 import type { DigestAnswer } from "../../domain/ports.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { locate } from "../configuration.ts";

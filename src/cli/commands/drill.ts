@@ -1,10 +1,10 @@
 /** `perpwatch drill`: tests through the running daemon that an alarm reaches every channel. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
-import { formatDurationMs } from "../../domain/duration.ts";
+import { type Receipt, receiptsOf } from "../../domain/alerts/receipt.ts";
 import type { AlertStory } from "../../domain/ports.ts";
-import { type Receipt, receiptsOf } from "../../domain/receipt.ts";
-import { formatTime } from "../../domain/time-text.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint, print, printJson } from "../command.ts";
 import { locate, type Place } from "../configuration.ts";
 import { ask, askAbout, noDaemon } from "../daemon.ts";

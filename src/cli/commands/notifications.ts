@@ -4,7 +4,7 @@ import type { Event } from "../../domain/event.ts";
 import { differenceWords, type InboxAudit } from "../../domain/inbox.ts";
 import type { ManualAcknowledgement, NotificationRow, NotificationSelection } from "../../domain/ports.ts";
 import type { DaemonStatus } from "../../domain/status.ts";
-import { formatTime } from "../../domain/time-text.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import {
   type Cli,
   CommandFailed,

@@ -9,8 +9,8 @@ import {
   type Way,
   waysFor,
 } from "../../alerts/routing/route.ts";
-import { severities } from "../../domain/alert.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
+import { severities } from "../../domain/alerts/alert.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
 import {
   type Cli,
   CommandFailed,

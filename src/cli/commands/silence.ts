@@ -1,9 +1,9 @@
 /** `perpwatch silence`: holds messages of matching alerts for a time. */
 import type { Command } from "commander";
-import { type Alert, type Severity, severities } from "../../domain/alert.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import type { Silence, SilenceWish } from "../../domain/silence.ts";
-import { formatTime } from "../../domain/time-text.ts";
+import { type Alert, type Severity, severities } from "../../domain/alerts/alert.ts";
+import type { Silence, SilenceWish } from "../../domain/alerts/silence.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import {
   type Cli,
   CommandFailed,

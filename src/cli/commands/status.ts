@@ -1,9 +1,9 @@
 /** `perpwatch status`: what the daemon knows and how it is doing; without one, what it left. */
 import type { Command } from "commander";
-import type { Message } from "../../domain/delivery.ts";
-import type { Silence } from "../../domain/silence.ts";
+import type { Message } from "../../domain/alerts/delivery.ts";
+import type { Silence } from "../../domain/alerts/silence.ts";
 import type { FiringAlert } from "../../domain/status.ts";
-import { formatTime } from "../../domain/time-text.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import type { Unit } from "../../rules/vocabulary/field-types.ts";
 import type { WireNumber } from "../../web/wire.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "../command.ts";

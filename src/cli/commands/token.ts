@@ -1,8 +1,8 @@
 /** `perpwatch token`: the credentials of programs for the local address. */
 import type { Command } from "commander";
 import { type Rights, type TokenStatus, tokenNameForm, tokenNameRule } from "../../domain/access.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { formatTime } from "../../domain/time-text.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import {
   type Cli,
   CommandFailed,

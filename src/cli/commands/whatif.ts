@@ -1,9 +1,9 @@
 /** `perpwatch whatif`: a wallet's accounts at other prices, after a deposit, or after positions were closed. */
 import type { Command } from "commander";
 import { InvalidArgumentError } from "commander";
-import type { Severity } from "../../domain/alert.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { plainWords } from "../../domain/plain-words.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { plainWords } from "../../domain/text/plain-words.ts";
 import type { ClearAmounts, WhatIfAnswer } from "../../domain/what-if.ts";
 import type { Unit } from "../../rules/vocabulary/field-types.ts";
 import type { Wire, WireNumber } from "../../web/wire.ts";

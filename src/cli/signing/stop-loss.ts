@@ -3,7 +3,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { decimalText } from "../../contract/amount.ts";
 import type { WalletSettings } from "../../daemon/settings.ts";
-import { formatPercent, formatPrice, formatUsd } from "../../domain/number-text.ts";
+import { formatPercent, formatPrice, formatUsd } from "../../domain/text/number-text.ts";
 import { farSentence } from "../../ledger/far-sentence.ts";
 import type { StopLossPlan } from "../../ledger/stop-loss.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint, print, printJson } from "../command.ts";

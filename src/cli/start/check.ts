@@ -3,10 +3,10 @@
 import type { Command } from "commander";
 import type { KeyPlace } from "../../daemon/settings/wallets.ts";
 import type { DaemonSettings } from "../../daemon/settings.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import type { Silence } from "../../domain/silence.ts";
+import type { Silence } from "../../domain/alerts/silence.ts";
 import type { Source } from "../../domain/sources.ts";
 import { isMarketRead } from "../../domain/sources.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
 import { openKeystore } from "../../wallet/keystore.ts";
 import { mustReadKeystore } from "../../wallet/keystore-file.ts";
 import { BadKey } from "../../wallet/wallet-key.ts";
@@ -61,7 +61,7 @@ async function checkWith(cli: Cli, options: CheckOptions, loaded: Loaded): Promi
   const machineWarnings = [machine.address, machine.room].filter((one) => one !== null);
   const warnings = [...loaded.warnings, ...machineWarnings];
   const { formatConfigWarning } = await import("../../config/index.ts");
-  const { demandOf, marketReadsOf } = await import("../../collect/demand.ts");
+  const { demandOf, marketReadsOf } = await import("../../collect/schedule/demand.ts");
   const { plannedPerSecond } = await import("../../exchange/settings.ts");
   const { WantedMarkets } = await import("../../evaluate/wanted-markets.ts");
   const wanted = new WantedMarkets(settings.ruleSet, settings.templates.named);
@@ -253,7 +253,7 @@ function walletsOf(settings: DaemonSettings) {
 const markets = 30;
 const assumedHeld = 5;
 
-type Demand = ReturnType<typeof import("../../collect/demand.ts").demandOf>;
+type Demand = ReturnType<typeof import("../../collect/schedule/demand.ts").demandOf>;
 
 /** Maximum names in a line; the rest is counted. */
 const maxNames = 8;

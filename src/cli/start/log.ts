@@ -4,7 +4,7 @@
  */
 import { write, writeSync } from "node:fs";
 import { type DestinationStream, type Logger, pino } from "pino";
-import { escaped, escapedLines, printableJson } from "../../domain/escape.ts";
+import { escaped, escapedLines, printableJson } from "../../domain/text/escape.ts";
 import type { Cli } from "../command.ts";
 import type { LogOptions } from "./log-options.ts";
 

@@ -1,8 +1,8 @@
 /** Output for people: colours on a terminal, ages, widths, counts. */
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { escaped, escapedLines } from "../../domain/escape.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { escaped, escapedLines } from "../../domain/text/escape.ts";
 
 export type Tint = "red" | "yellow" | "green" | "cyan" | "gray" | "bold";
 

@@ -1,6 +1,6 @@
 /** Parsers of option values: invalid ones are refused as wrong use, with the allowed values. */
 import { InvalidArgumentError } from "commander";
-import { parseDurationMs } from "../../domain/duration.ts";
+import { parseDurationMs } from "../../domain/text/duration.ts";
 import { CommandFailed } from "../command.ts";
 
 export function integerFrom(min: number, max: number): (text: string) => number {

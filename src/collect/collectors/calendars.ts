@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import { ExchangeError } from "../../exchange/index.ts";
-import type { BadRecords } from "../bad-records.ts";
+import type { BadRecords } from "../anomalies/bad-records.ts";
 import type { ExchangeCollector } from "../collector.ts";
 import { alwaysOpen, type SessionNow, sessionOf } from "../translate/calendars.ts";
 import { eachMarket, isWanted, type MarketReadParts, marketsToRead } from "./by-market.ts";

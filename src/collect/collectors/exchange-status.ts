@@ -1,6 +1,6 @@
 /** Reads if trading is on, admission gated, and withdrawals possible. */
 import type { ExchangeCollector } from "../collector.ts";
-import type { StreamFeed } from "../stream-feed.ts";
+import type { StreamFeed } from "../stream/feed.ts";
 
 /** Maximum tries if the stream reported a newer status than the answer. */
 const MOST_TRIES = 3;

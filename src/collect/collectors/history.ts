@@ -2,13 +2,14 @@
  * The shared parts of the collectors of paged histories: a wallet's history in parts, read, caught up with and
  * published.
  */
-import { encodeForeign } from "../../domain/json.ts";
+
 import type { Source } from "../../domain/sources.ts";
+import { encodeForeign } from "../../domain/text/json.ts";
 import { ExchangeError, IMPOSSIBLE_SLOT, type LedgerSlots } from "../../exchange/index.ts";
-import type { BadRecords } from "../bad-records.ts";
+import type { BadRecords } from "../anomalies/bad-records.ts";
+import type { OnUnknownWord } from "../anomalies/known-words.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
-import type { EventPublisher } from "../event-publisher.ts";
-import type { OnUnknownWord } from "../known-words.ts";
+import type { EventPublisher } from "../paging/event-publisher.ts";
 import {
   catchUpOne,
   History,
@@ -16,7 +17,7 @@ import {
   type HistoryPage,
   type HistoryRow,
   historyCursor,
-} from "../paging.ts";
+} from "../paging/paging.ts";
 
 /** The inputs of every history. */
 export interface HistoryParts {

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { CollateralAsset, MarketConfig } from "../../domain/account.ts";
 import { ExchangeError } from "../../exchange/index.ts";
-import type { BadRecords } from "../bad-records.ts";
+import type { BadRecords } from "../anomalies/bad-records.ts";
 import type { ExchangeCollector } from "../collector.ts";
 import type { MarketBook } from "../market-book.ts";
 import { collateralAssetOf, marketConfigOf } from "../translate/market.ts";

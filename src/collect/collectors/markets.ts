@@ -1,8 +1,8 @@
 /** Prices of every market in one request; the fallback for the stream. */
 import { ExchangeError } from "../../exchange/index.ts";
+import { RepeatedPrices } from "../anomalies/repeated-prices.ts";
 import type { ExchangeCollector } from "../collector.ts";
-import { RepeatedPrices } from "../repeated-prices.ts";
-import type { StreamFeed } from "../stream-feed.ts";
+import type { StreamFeed } from "../stream/feed.ts";
 import { marketPricesOf } from "../translate/market.ts";
 
 /**

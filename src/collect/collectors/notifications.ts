@@ -10,10 +10,10 @@ import { type Event, eventName } from "../../domain/event.ts";
 import { ExchangeError } from "../../exchange/index.ts";
 import type { AccountBook, KnownAccount } from "../accounts.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
-import type { Batch, EventPublisher } from "../event-publisher.ts";
 import type { MarketBook } from "../market-book.ts";
-import { catchUpOne, History, type HistoryPage, historyCursor } from "../paging.ts";
-import type { StreamFeed } from "../stream-feed.ts";
+import type { Batch, EventPublisher } from "../paging/event-publisher.ts";
+import { catchUpOne, History, type HistoryPage, historyCursor } from "../paging/paging.ts";
+import type { StreamFeed } from "../stream/feed.ts";
 import { notificationEvents } from "../translate/notification.ts";
 
 const PAGE = 50;

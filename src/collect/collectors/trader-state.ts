@@ -16,10 +16,10 @@ import {
   type Mirrored,
 } from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";
-import type { BadRecords } from "../bad-records.ts";
+import type { BadRecords } from "../anomalies/bad-records.ts";
+import { type NewestSlot, RepeatedStates } from "../anomalies/repeated-states.ts";
 import type { CollectedWallet, WalletCollector, WalletRun } from "../collector.ts";
-import { type NewestSlot, RepeatedStates } from "../repeated-states.ts";
-import type { StreamFeed } from "../stream-feed.ts";
+import type { StreamFeed } from "../stream/feed.ts";
 import { subaccountState } from "../translate/trader-state.ts";
 
 /** Answers in a row without subaccounts after which they are accepted. */

@@ -4,7 +4,7 @@
  */
 import { ExchangeError } from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";
-import type { BadRecords } from "../bad-records.ts";
+import type { BadRecords } from "../anomalies/bad-records.ts";
 import type { WalletCollector } from "../collector.ts";
 import { traderViewState } from "../translate/trader-view.ts";
 

@@ -1,6 +1,6 @@
 /** The state of a market's calendar: in session or not, and the next transition. */
 import { CALENDAR_STATES, type MarketCalendarTransition } from "../../contract/index.ts";
-import { type OnUnknownWord, wordOf } from "../known-words.ts";
+import { type OnUnknownWord, wordOf } from "../anomalies/known-words.ts";
 
 export interface SessionNow {
   /** `open` or `afterHours`; another value unchanged. */

@@ -5,8 +5,8 @@
 import { type CollateralEvent, collateralKey } from "../../contract/index.ts";
 import type { Event } from "../../domain/event.ts";
 import type { TransferData } from "../../domain/transfer.ts";
+import { type OnUnknownWord, wordOf } from "../anomalies/known-words.ts";
 import type { CollectedWallet } from "../collector.ts";
-import { type OnUnknownWord, wordOf } from "../known-words.ts";
 import { usdOfQuoteLots } from "../market-book.ts";
 import { walletEvent } from "./event.ts";
 

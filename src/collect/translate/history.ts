@@ -11,8 +11,8 @@ import {
 } from "../../contract/index.ts";
 import { orderName } from "../../domain/account.ts";
 import type { Event } from "../../domain/event.ts";
+import { type OnUnknownWord, wordOf } from "../anomalies/known-words.ts";
 import type { CollectedWallet } from "../collector.ts";
-import { type OnUnknownWord, wordOf } from "../known-words.ts";
 import { walletEvent } from "./event.ts";
 
 /**

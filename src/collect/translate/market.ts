@@ -8,7 +8,7 @@ import type {
 } from "../../contract/index.ts";
 import { COMMODITY_STATUSES, MARKET_STATUSES } from "../../contract/index.ts";
 import type { CollateralAsset, MarketConfig, MarketPrices } from "../../domain/account.ts";
-import { type OnUnknownWord, wordOf } from "../known-words.ts";
+import { type OnUnknownWord, wordOf } from "../anomalies/known-words.ts";
 
 /** The market list states factors in percent; margin needs bps, which are included if the server writes both. */
 export function marketConfigOf(record: ConfigRecord, onUnknown: OnUnknownWord): MarketConfig {

@@ -18,7 +18,7 @@ import type {
   SubaccountState,
   TriggerState,
 } from "../../domain/account.ts";
-import { type OnUnknownWord, wordOf } from "../known-words.ts";
+import { type OnUnknownWord, wordOf } from "../anomalies/known-words.ts";
 
 const noTriggers: readonly TriggerState[] = [];
 const nothingListed: ReadonlyMap<string, TriggerRow> = new Map();

@@ -1,7 +1,7 @@
 /** Translates the exchange's own figures of one trader account: doubles, for comparison. */
 import { amountToNumber, RISK_STATES, RISK_TIERS, type TraderView } from "../../contract/index.ts";
 import type { TraderViewState } from "../../domain/account.ts";
-import { type OnUnknownWord, wordOf } from "../known-words.ts";
+import { type OnUnknownWord, wordOf } from "../anomalies/known-words.ts";
 
 export function traderViewState(view: TraderView, onUnknown: OnUnknownWord): TraderViewState {
   const spot = view.spotCollaterals;

@@ -1,6 +1,6 @@
 /** Answers questions about alerts from history and from what is known of them now, and acknowledges them. */
-import { type Alert, type AlertChange, isOfSeverity, severityRank } from "../../domain/alert.ts";
-import type { ChartSeries } from "../../domain/chart.ts";
+import { type Alert, type AlertChange, isOfSeverity, severityRank } from "../../domain/alerts/alert.ts";
+import type { ChartSeries } from "../../domain/alerts/chart.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { AlertQuery, AlertStory } from "../../domain/ports.ts";
 import type { History } from "../../history/index.ts";

@@ -3,9 +3,9 @@
 import { covers } from "../../alerts/reminders/quiet.ts";
 import { labelsOf } from "../../alerts/routing/alert-routes.ts";
 import { isWrong, matches, parseMatchers } from "../../alerts/routing/match.ts";
+import type { Silence, SilenceWish } from "../../domain/alerts/silence.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { SilenceOutcome } from "../../domain/ports.ts";
-import type { Silence, SilenceWish } from "../../domain/silence.ts";
 import type { IngestLoop } from "../../ingest/loop.ts";
 
 const maxSilenceMs = 10 * 31_536_000_000;

@@ -1,7 +1,7 @@
 /** The fifth stage: reading from the exchange. */
 import { createCollectors } from "../../collect/index.ts";
 import { InboxAudits } from "../../deliver/index.ts";
-import { changes } from "../../domain/changes.ts";
+import { changes } from "../../domain/stored/changes.ts";
 import { createStreams, plannedPerSecond } from "../../exchange/index.ts";
 import { version } from "../version.ts";
 import type {

@@ -2,10 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import path from "node:path";
+import { applyTemplates } from "../../channels/message/template.ts";
 import { createChannel, createChannels, programEnvironment } from "../../channels/registry.ts";
 import { withOnDuty } from "../../channels/rota/channel.ts";
-import { applyTemplates } from "../../channels/template.ts";
-import { CronSchedule } from "../../collect/calendar.ts";
+import { CronSchedule } from "../../collect/schedule/calendar.ts";
 import type { DigestSettings } from "../../deliver/digest/settings.ts";
 import {
   acknowledgeWith,

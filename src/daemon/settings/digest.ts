@@ -1,8 +1,8 @@
 /** The `digest:` section: checks the cron expression, the time zone, and that the receivers can show a digest. */
-import { cronProblem } from "../../collect/calendar.ts";
+import { cronProblem } from "../../collect/schedule/calendar.ts";
 import type { ConfigSource } from "../../config/index.ts";
 import { type DigestSettings, digestSettings } from "../../deliver/digest/settings.ts";
-import { nearestName } from "../../domain/nearest.ts";
+import { nearestName } from "../../domain/text/nearest.ts";
 
 /** Types of channels that accept alerts only. */
 export const alertOnlyTypes: ReadonlySet<string> = new Set(["pagerduty", "alertmanager"]);

@@ -1,6 +1,6 @@
 /** The `drill:` section: the schedule of fire drills, and the time limit of a channel. */
 import { z } from "zod";
-import { CronSchedule, cronProblem } from "../../collect/calendar.ts";
+import { CronSchedule, cronProblem } from "../../collect/schedule/calendar.ts";
 import { type ConfigSource, durationSetting } from "../../config/index.ts";
 
 export interface DrillSettings {

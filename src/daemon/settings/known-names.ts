@@ -1,6 +1,6 @@
 /** The names that routes, silences and commands can use: the labels of alerts, and for some labels all their values. */
-import { ownLabels, severities } from "../../domain/alert.ts";
-import { builtInLabels, builtInRules } from "../../domain/built-in.ts";
+import { ownLabels, severities } from "../../domain/alerts/alert.ts";
+import { builtInLabels, builtInRules } from "../../domain/alerts/built-in.ts";
 
 interface Labelled {
   readonly name: string;

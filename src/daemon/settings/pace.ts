@@ -5,7 +5,7 @@
  * depends on are never fresh for more than a minute because of this.
  */
 import { isDeepStrictEqual } from "node:util";
-import { realSchedulesMs } from "../../collect/demand.ts";
+import { realSchedulesMs } from "../../collect/schedule/demand.ts";
 import { type Source, sources } from "../../domain/sources.ts";
 import type { ScheduleStatus, StretchedSource } from "../../domain/status.ts";
 import { plannedPerSecond } from "../../exchange/settings.ts";

@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import type { ConfigSource, Path } from "../../config/index.ts";
-import { nearestName } from "../../domain/nearest.ts";
+import { nearestName } from "../../domain/text/nearest.ts";
 import { type Leg, overlap, parseLeg, usualTolerance } from "../../state/aggregates/pair-legs.ts";
 import type { WatchedPair } from "../../state/wallets/watched.ts";
 

@@ -5,9 +5,9 @@
 import type { AcknowledgeSettings } from "../../alerts/acknowledge.ts";
 import type { ConfigSource, Path } from "../../config/index.ts";
 import { EVENT_NOTIFICATION_TYPES } from "../../contract/records/notifications.ts";
-import { ownLabels } from "../../domain/alert.ts";
-import { builtInLabels } from "../../domain/built-in.ts";
-import { nearestName } from "../../domain/nearest.ts";
+import { ownLabels } from "../../domain/alerts/alert.ts";
+import { builtInLabels } from "../../domain/alerts/built-in.ts";
+import { nearestName } from "../../domain/text/nearest.ts";
 import type { RuleSet } from "../../rules/index.ts";
 import { type KnownNames, knownNames } from "./known-names.ts";
 import type { RuleNames } from "./rule-files.ts";

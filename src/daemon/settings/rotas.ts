@@ -4,7 +4,7 @@ import { readCalendar } from "../../channels/rota/calendar.ts";
 import { type CalendarEvent, planOf, type RotaPlan } from "../../channels/rota/plan.ts";
 import type { RotaSettings } from "../../channels/rota/settings.ts";
 import { type ConfigSource, type Path, readTextFile } from "../../config/index.ts";
-import { nearestName } from "../../domain/nearest.ts";
+import { nearestName } from "../../domain/text/nearest.ts";
 
 const maxCalendarBytes = 1_024 * 1_024;
 

@@ -10,7 +10,7 @@ import {
   readTextFile,
   type TextFileLimits,
 } from "../../config/index.ts";
-import { nearestName } from "../../domain/nearest.ts";
+import { nearestName } from "../../domain/text/nearest.ts";
 import { type LoadInput, loadRules, type RuleProblem, type RuleSet } from "../../rules/index.ts";
 import { filesMatching, isPattern } from "./file-pattern.ts";
 

@@ -2,7 +2,7 @@
 import path from "node:path";
 import { z } from "zod";
 import { type ConfigSource, durationSetting } from "../../config/index.ts";
-import { nearestName } from "../../domain/nearest.ts";
+import { nearestName } from "../../domain/text/nearest.ts";
 import { defaultRetention, type Retention } from "../../history/maintenance.ts";
 
 /** @returns an IANA name. */

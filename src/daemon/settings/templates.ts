@@ -5,9 +5,9 @@ import {
   type TemplateKind,
   type Texts,
   templateKinds,
-} from "../../channels/template.ts";
+} from "../../channels/message/template.ts";
 import type { ConfigSource, Path } from "../../config/index.ts";
-import type { NamedFact } from "../../domain/template-data.ts";
+import type { NamedFact } from "../../domain/alerts/template-data.ts";
 import { compileMessageTemplate, type MessageTemplate } from "../../rules/index.ts";
 
 export interface ReadTemplates {

@@ -1,10 +1,10 @@
 /** The content of a digest: a title, and tables of names and values. Pure. */
 
-import { severities } from "../../domain/alert.ts";
-import type { MessageContent } from "../../domain/delivery.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
-import { formatPercent } from "../../domain/number-text.ts";
-import { formatTime } from "../../domain/time-text.ts";
+import { severities } from "../../domain/alerts/alert.ts";
+import type { MessageContent } from "../../domain/alerts/delivery.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
+import { formatPercent } from "../../domain/text/number-text.ts";
+import { formatTime } from "../../domain/text/time-text.ts";
 import { type DigestFigures, nearLiquidation, type WalletDigest } from "./gather.ts";
 
 export interface DigestOccasion {

@@ -6,13 +6,13 @@
  * during downtime is made up for at the start, once, unless it is too old: then the next digest covers it.
  */
 import { createHash } from "node:crypto";
-import { changes } from "../../domain/changes.ts";
+import { type Message, type MessageContent, untried } from "../../domain/alerts/delivery.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { type Message, type MessageContent, untried } from "../../domain/delivery.ts";
 import type { Store } from "../../domain/ports.ts";
 import type { DaemonStatus } from "../../domain/status.ts";
+import { changes } from "../../domain/stored/changes.ts";
 import { type DeliverLog, silentLog } from "../log.ts";
-import { messageId, messageIdBytes } from "../message-id.ts";
+import { messageId, messageIdBytes } from "../message/message-id.ts";
 import { digestContent } from "./content.ts";
 import { gatherDigest } from "./gather.ts";
 

@@ -1,6 +1,6 @@
 /** Gathers the content of a digest from history and the watch's status. */
-import { type Alert, type Severity, severities, worstSeverityOf } from "../../domain/alert.ts";
-import type { Message } from "../../domain/delivery.ts";
+import { type Alert, type Severity, severities, worstSeverityOf } from "../../domain/alerts/alert.ts";
+import type { Message } from "../../domain/alerts/delivery.ts";
 import type { Event, EventKind } from "../../domain/event.ts";
 import type { Store } from "../../domain/ports.ts";
 import type { DaemonStatus } from "../../domain/status.ts";

@@ -9,7 +9,7 @@ import { type AdviceSettings, usualAdvice } from "../../advice/settings.ts";
 import type { Situation } from "../../advice/situation.ts";
 import { depositTo, reduceTo } from "../../advice/suppose.ts";
 import { whatIf } from "../../advice/what-if.ts";
-import type { Advice, Alert } from "../../domain/alert.ts";
+import type { Advice, Alert } from "../../domain/alerts/alert.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../../domain/what-if.ts";
 import { type ConditionRule, type Env, type Suppose, Unknown } from "../../rules/index.ts";
 import type { AccountEntry } from "../../state/accounts/account-entry.ts";

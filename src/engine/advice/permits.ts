@@ -1,6 +1,6 @@
 /** Actions that the exchange currently permits an account: by its rights, the status of markets and of the exchange. */
 import type { Permits } from "../../advice/situation.ts";
-import { plainWords } from "../../domain/plain-words.ts";
+import { plainWords } from "../../domain/text/plain-words.ts";
 import type { AccountEntry } from "../../state/accounts/account-entry.ts";
 import type { World } from "../../state/world.ts";
 

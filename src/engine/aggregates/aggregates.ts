@@ -1,8 +1,8 @@
 /** Books and pairs: aggregates of several wallets, updated when a wallet changes. */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import type { RuleSet } from "../../rules/index.ts";
 import type { ExplainedFlow } from "../../state/profit/changes/explained-flows.ts";

@@ -5,9 +5,10 @@
  * Sums are updated by difference: a wallet's old share is removed, its new one added. An answer about one of thousands
  * of wallets costs the logarithm of their number for each book, not a pass over all of them.
  */
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import type { RuleSet } from "../../rules/index.ts";
 import { type Share, shareOf } from "../../state/aggregates/shares.ts";

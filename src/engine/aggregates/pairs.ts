@@ -6,10 +6,10 @@
  */
 
 import { z } from "zod";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 import type { Source } from "../../domain/sources.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/stored/kept.ts";
 import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import { formatAmount } from "../../rules/index.ts";
 import {

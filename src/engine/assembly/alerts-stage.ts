@@ -11,7 +11,7 @@ import { InboxAlerts } from "../../alerts/own/inbox-alerts.ts";
 import { NoData } from "../../alerts/own/no-data.ts";
 import { OwnAlerts } from "../../alerts/own/own-alert.ts";
 import { Throttles } from "../../alerts/routing/throttles.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import { alertingSources } from "../../evaluate/no-data-watches.ts";
 import { guards } from "../../evaluate/selection.ts";
 import type { RuleSet } from "../../rules/index.ts";

@@ -1,6 +1,6 @@
 /** Composes the engine in stages, and starts it from the stored state. */
 import { firstLookMs } from "../../alerts/patience.ts";
-import { Deadlines } from "../../domain/deadlines.ts";
+import { Deadlines } from "../../domain/structures/deadlines.ts";
 import { needsOf } from "../../state/wants.ts";
 import { Moment } from "../moment.ts";
 import type { Remembered } from "../remembered.ts";

@@ -1,8 +1,8 @@
 /** The third stage: rules and their inputs. */
 import { textPatienceMs } from "../../alerts/patience.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Subject } from "../../domain/subject.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
 import { Conditions } from "../../evaluate/conditions/conditions.ts";
 import { EventRules } from "../../evaluate/events/event-rules.ts";
 import { NoDataWatches } from "../../evaluate/no-data-watches.ts";

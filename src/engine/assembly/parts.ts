@@ -10,7 +10,7 @@ import type { Failing } from "../../alerts/own/failing.ts";
 import type { NoData } from "../../alerts/own/no-data.ts";
 import type { OwnAlerts } from "../../alerts/own/own-alert.ts";
 import type { Throttles } from "../../alerts/routing/throttles.ts";
-import type { Deadlines } from "../../domain/deadlines.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import type { EventRules } from "../../evaluate/events/event-rules.ts";
 import type { NoDataWatches } from "../../evaluate/no-data-watches.ts";

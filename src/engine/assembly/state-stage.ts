@@ -1,5 +1,5 @@
 /** The first stage: the state of accounts, wallets, markets and the day. */
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import { Holdings } from "../../state/accounts/holdings.ts";
 import { Openings } from "../../state/accounts/openings.ts";
 import { Rights } from "../../state/accounts/rights.ts";

@@ -1,7 +1,7 @@
 /** Takes the list of collateral assets, and requests it if an account holds one that it lacks. */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Observation } from "../../domain/observation.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { AccountEntry } from "../../state/accounts/account-entry.ts";
 import { hasSpot } from "../../state/markets/spot-collateral.ts";
 import type { World } from "../../state/world.ts";

@@ -1,7 +1,7 @@
 /** Decides the unit of the funding rates in the market statistics, and stores it for restarts. */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Facts } from "../../domain/facts.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Facts } from "../../domain/stored/facts.ts";
 import { fundingUnitFact, TakenUnit } from "../../state/markets/funding-unit.ts";
 import type { World } from "../../state/world.ts";
 

@@ -3,9 +3,9 @@
  * to the facts and windows that depend on it, and everything that reads it is judged.
  */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Observation } from "../../domain/observation.ts";
 import type { MarketRead } from "../../domain/sources.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import { noteReading } from "../../state/accounts/account-readings.ts";
 import { bookFields, candleFields, type MarketEntry, rateFacts } from "../../state/markets/markets.ts";
 import { statusChange, statusFact } from "../../state/markets/own-events.ts";

@@ -2,10 +2,10 @@
 
 import type { NoData } from "../../alerts/own/no-data.ts";
 import type { MarketConfig } from "../../domain/account.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
-import type { Facts } from "../../domain/facts.ts";
 import type { Observation } from "../../domain/observation.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Facts } from "../../domain/stored/facts.ts";
 import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import type { NoDataWatches } from "../../evaluate/no-data-watches.ts";
 import { comparable, configFact, marketChanges } from "../../state/markets/market-changes.ts";

@@ -1,7 +1,7 @@
 /** Judges the readers of a market: subjects in it, and rules that name it. */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { MarketRead, Source } from "../../domain/sources.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import type { RuleSet } from "../../rules/index.ts";
 import type { AccountEntry } from "../../state/accounts/account-entry.ts";

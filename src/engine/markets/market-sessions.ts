@@ -1,8 +1,8 @@
 /** The sessions of markets: one that differs from the session before is an event. */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
-import type { Facts } from "../../domain/facts.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Facts } from "../../domain/stored/facts.ts";
 import type { FactValue } from "../../rules/index.ts";
 import { sessionChange, sessionFact } from "../../state/markets/market-changes.ts";
 import type { MarketEntry } from "../../state/markets/markets.ts";

@@ -2,7 +2,7 @@
 
 import type { NoData } from "../../alerts/own/no-data.ts";
 import type { MarketPrices } from "../../domain/account.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import { type RuleSet, unlistedSymbols } from "../../rules/index.ts";
 import {
   isPrice,

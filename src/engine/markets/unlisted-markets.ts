@@ -1,7 +1,7 @@
 /** Removes the markets that the exchange no longer lists. */
 
 import type { AlertBook } from "../../alerts/alert-book.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Conditions } from "../../evaluate/conditions/conditions.ts";
 import type { World } from "../../state/world.ts";
 import type { Restoring } from "../restore.ts";

@@ -3,7 +3,7 @@
  * both ends. A result at both ends is certain. A result at one end fires after a while, with a note in its text, and does not
  * end an alert.
  */
-import { type Severity, severityRank } from "../../domain/alert.ts";
+import { type Severity, severityRank } from "../../domain/alerts/alert.ts";
 import { type ConditionRule, type Env, formatUsd, type Judgement, judge } from "../../rules/index.ts";
 import type { OpenRange } from "../../state/profit/changes/open-range.ts";
 import type { Doubt } from "../../state/profit/profit-doubt.ts";

@@ -1,8 +1,8 @@
 /** Updates clocks, data states and alerts of conditions with the results of judgements. */
 
 import { step } from "../../alerts/lifecycle.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import { stoodStillMs } from "../../domain/deadlines.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { stoodStillMs } from "../../domain/structures/deadlines.ts";
 import type { Env } from "../../rules/index.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
 import { unreadFigure } from "../known-figures.ts";

@@ -1,7 +1,7 @@
 /** Judgements of conditions: at the present or an earlier time, at both ends of a profit range, or by positions that are too old. */
 
 import { type Lifecycle, withoutHeld } from "../../alerts/lifecycle.ts";
-import type { Severity } from "../../domain/alert.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
 import { type ConditionRule, type Env, type Judgement, judge, type RuleSet } from "../../rules/index.ts";
 import type { ExplainedFlow } from "../../state/profit/changes/explained-flows.ts";
 import type { Doubt } from "../../state/profit/profit-doubt.ts";

@@ -1,7 +1,7 @@
 /** The times at which conditions are judged again without new data: when clocks end and when inputs become stale. */
 
 import { type LifecycleRule, nextDeadlineMs } from "../../alerts/lifecycle.ts";
-import type { Deadlines } from "../../domain/deadlines.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import { type Env, freshUntilMs } from "../../rules/index.ts";
 import { type Instance, Timer } from "./instance.ts";
 import { rulesOf } from "./subject-rules.ts";

@@ -3,9 +3,9 @@
 import { firingSeverity } from "../../alerts/lifecycle.ts";
 import type { AlertText } from "../../alerts/live-alert.ts";
 import { coverOf, detailsOf } from "../../alerts/texts/details.ts";
-import type { Severity } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { TemplateFacts } from "../../domain/template-data.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import type { TemplateFacts } from "../../domain/alerts/template-data.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Env, Judgement, WindowSpec } from "../../rules/index.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
 import { endText, isUncertain, type Judged, unexplainedText } from "./both-ends.ts";

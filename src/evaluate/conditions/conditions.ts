@@ -4,10 +4,10 @@
  */
 
 import type { AlertText, LiveAlert } from "../../alerts/live-alert.ts";
-import type { RuleRow } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines } from "../../domain/deadlines.ts";
+import type { RuleRow } from "../../domain/alerts/alert.ts";
 import type { Source } from "../../domain/sources.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import type { Scope } from "../../domain/subject.ts";
 import { type ConditionRule, freshUntilMs } from "../../rules/index.ts";
 import type { SubjectNode } from "../../state/subjects.ts";

@@ -5,8 +5,8 @@
 
 import { type Lifecycle, newLifecycle } from "../../alerts/lifecycle.ts";
 import type { LiveAlert } from "../../alerts/live-alert.ts";
-import type { Severity } from "../../domain/alert.ts";
-import type { Due } from "../../domain/deadlines.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import type { Due } from "../../domain/structures/deadlines.ts";
 import type { ConditionRule, Unknown, Window } from "../../rules/index.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
 

@@ -7,10 +7,10 @@
 
 import type { AlertText } from "../../alerts/live-alert.ts";
 import { timeText } from "../../alerts/own/no-data-text.ts";
-import { severityRank } from "../../domain/alert.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
+import { severityRank } from "../../domain/alerts/alert.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
 import { type ConditionRule, type Env, type Judgement, judge } from "../../rules/index.ts";
 import type { Instance } from "./instance.ts";
 

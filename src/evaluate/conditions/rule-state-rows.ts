@@ -2,8 +2,8 @@
 
 import { freshLevels } from "../../alerts/lifecycle.ts";
 import type { LiveAlert } from "../../alerts/live-alert.ts";
-import type { RuleRow, RuleState } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { RuleRow, RuleState } from "../../domain/alerts/alert.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Instance } from "./instance.ts";
 
 /** A state read at the start, with the alert that it raised. */

@@ -2,7 +2,7 @@
  * The time at which the inputs of a subject's rules become stale. Each answer postpones it for all of them, so they share one
  * deadline, and the rule concerned is searched only when the deadline is reached.
  */
-import type { Deadlines, Due } from "../../domain/deadlines.ts";
+import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 
 /** The parts that all subjects share. */
 export interface Judging<T> {

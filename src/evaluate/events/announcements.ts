@@ -3,8 +3,8 @@
  * that was notified of a copy is not notified of the next wallet's copy; that copy then counts as handled by the alerts of the
  * earlier ones.
  */
-import type { Alert } from "../../domain/alert.ts";
-import type { AckWord } from "../../domain/delivery.ts";
+import type { Alert } from "../../domain/alerts/alert.ts";
+import type { AckWord } from "../../domain/alerts/delivery.ts";
 import { announcementKey, type Event } from "../../domain/event.ts";
 import type { Match } from "./held-events.ts";
 

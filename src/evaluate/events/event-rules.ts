@@ -4,12 +4,12 @@
  */
 
 import type { RuleOfSubject } from "../../alerts/own/gaps.ts";
-import type { Alert } from "../../domain/alert.ts";
-import { blindRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines } from "../../domain/deadlines.ts";
+import type { Alert } from "../../domain/alerts/alert.ts";
+import { blindRule } from "../../domain/alerts/built-in.ts";
 import { type Event, type EventKind, eventName } from "../../domain/event.ts";
-import type { KeptValues } from "../../domain/kept.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { KeptValues } from "../../domain/stored/kept.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import {
   type Env,
   type EventRule,

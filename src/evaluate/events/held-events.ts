@@ -6,13 +6,13 @@
 
 import { z } from "zod";
 import type { RuleOfSubject } from "../../alerts/own/gaps.ts";
-import type { Severity } from "../../domain/alert.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../../domain/deadlines.ts";
-import type { AckWord } from "../../domain/delivery.ts";
-import { ackWords } from "../../domain/delivery.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
+import type { AckWord } from "../../domain/alerts/delivery.ts";
+import { ackWords } from "../../domain/alerts/delivery.ts";
 import { type Event, type EventKind, eventName } from "../../domain/event.ts";
-import { KeptKind, keptNumber } from "../../domain/kept.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, keptNumber } from "../../domain/stored/kept.ts";
+import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import type { Subject } from "../../domain/subject.ts";
 import type { EventRule, Unknown } from "../../rules/index.ts";
 

@@ -1,9 +1,9 @@
 /** Acknowledgements of the exchange's notifications, by the rules that matched them and the liquidations that they report. */
 import { type AcknowledgeSettings, acknowledgeWord } from "../../alerts/acknowledge.ts";
-import { blindRule } from "../../domain/built-in.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { AckStatus, AckWord } from "../../domain/delivery.ts";
+import { blindRule } from "../../domain/alerts/built-in.ts";
+import type { AckStatus, AckWord } from "../../domain/alerts/delivery.ts";
 import type { Event } from "../../domain/event.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { WatchedWallet } from "../../state/wallets/watched.ts";
 import type { Match } from "./held-events.ts";
 

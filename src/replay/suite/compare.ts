@@ -1,6 +1,6 @@
 /** Compares a test's expectations with the results, and shows the difference as lines. */
 import { titleOf } from "../../alerts/pending/reported.ts";
-import type { Alert, AlertChange } from "../../domain/alert.ts";
+import type { Alert, AlertChange } from "../../domain/alerts/alert.ts";
 import type { ReplayedMessage } from "../delivery.ts";
 import type { DataStateName, ExpectedAlert, ExpectedMessage, Wording } from "./suite.ts";
 

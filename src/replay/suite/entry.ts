@@ -1,6 +1,6 @@
 /** A value in a test file with its place, so that mistakes are reported with line and column. */
 import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
-import { parseDurationMs } from "../../domain/duration.ts";
+import { parseDurationMs } from "../../domain/text/duration.ts";
 import { nearestName, type RuleProblem } from "../../rules/index.ts";
 import { type ProblemText, problemAt, type RuleSource, scalarText } from "../../rules/load/source.ts";
 

@@ -7,8 +7,9 @@
  *
  * Numbers may be percentages (`5%`), `inf`, `-inf` or `nan`; durations are written `30s`; enums and texts as they are.
  */
-import { parseDurationMs } from "../../domain/duration.ts";
+
 import type { Figure } from "../../domain/observation.ts";
+import { parseDurationMs } from "../../domain/text/duration.ts";
 import { type Field, nearestName } from "../../rules/index.ts";
 
 /** The value of one field in one step. `silent`: there is no answer, and no failure. */

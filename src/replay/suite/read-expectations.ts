@@ -1,5 +1,5 @@
 /** Reads `expect:` of a test: expected alerts and messages at given times. */
-import { endings, severities } from "../../domain/alert.ts";
+import { endings, severities } from "../../domain/alerts/alert.ts";
 import type { Entry } from "./entry.ts";
 import type {
   AlertStateName,

@@ -1,5 +1,5 @@
 /** Runs the tests of a suite: the engine is the live one; clock, observations and store are replaced. */
-import { builtInRules } from "../../domain/built-in.ts";
+import { builtInRules } from "../../domain/alerts/built-in.ts";
 import type { Source } from "../../domain/sources.ts";
 import { parseSubject } from "../../domain/subject.ts";
 import type { WatchSettings } from "../../engine/settings.ts";

@@ -1,7 +1,7 @@
 /** A parsed and checked file of rule tests, with line numbers. */
 import type { RemindSettings } from "../../alerts/reminders/remind.ts";
 import type { Routing } from "../../alerts/routing/route.ts";
-import type { AlertChange, Ending, Severity } from "../../domain/alert.ts";
+import type { AlertChange, Ending, Severity } from "../../domain/alerts/alert.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
 import type { Scope } from "../../domain/subject.ts";

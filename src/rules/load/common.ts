@@ -1,6 +1,6 @@
 /** Keys that conditions and event rules share. */
-import { ownLabels } from "../../domain/alert.ts";
-import { builtInRules } from "../../domain/built-in.ts";
+import { ownLabels } from "../../domain/alerts/alert.ts";
+import { builtInRules } from "../../domain/alerts/built-in.ts";
 import { limitIn, marketsOf } from "../../domain/limits.ts";
 import { type Source, sources } from "../../domain/sources.ts";
 import { symbolKey } from "../../domain/symbol.ts";

@@ -1,6 +1,6 @@
 /** Reads a condition rule from its mapping. */
 
-import { type Severity, severities } from "../../domain/alert.ts";
+import { type Severity, severities } from "../../domain/alerts/alert.ts";
 import type { Checked } from "../expression/compile.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
 import { farFromZeroIsWorse, higherIsWorse, lowerIsWorse } from "../expression/excess.ts";

@@ -1,6 +1,6 @@
 /** Reads an event rule from its mapping. */
-import { severities } from "../../domain/alert.ts";
-import type { AckWord } from "../../domain/delivery.ts";
+import { severities } from "../../domain/alerts/alert.ts";
+import type { AckWord } from "../../domain/alerts/delivery.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
 import type { Compiled, EventRule } from "../rule.ts";
 import { eventKinds } from "../vocabulary/field-types.ts";

@@ -3,7 +3,7 @@
  * file's mapping: its keys take precedence, and its mistakes are reported under its own name, since it has no line here.
  */
 import { Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml";
-import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
+import { formatDurationMs, parseDurationMs } from "../../domain/text/duration.ts";
 import { nearestName, type RuleProblem } from "../problem.ts";
 import { type Place, type ProblemText, problemAt, type RuleSource, scalarText } from "./source.ts";
 

@@ -2,7 +2,7 @@
  * Checks that levels rise, and that each level and its `resolveWhen` exclude each other, as far as they compare the same expression
  * with literal numbers.
  */
-import type { Severity } from "../../domain/alert.ts";
+import type { Severity } from "../../domain/alerts/alert.ts";
 import type { Bound, Compiled } from "../rule.ts";
 
 export interface LevelText {

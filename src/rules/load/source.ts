@@ -1,7 +1,7 @@
 /** A rule file with the positions of nodes and of characters within expressions. */
 import { isScalar, LineCounter, type Node, type Scalar } from "yaml";
-import { parsedYaml, tooManyParts } from "../../domain/yaml.ts";
-import { offsetInScalar } from "../../domain/yaml-place.ts";
+import { parsedYaml, tooManyParts } from "../../domain/text/yaml.ts";
+import { offsetInScalar } from "../../domain/text/yaml-place.ts";
 import type { RuleProblem } from "../problem.ts";
 
 export interface Place {

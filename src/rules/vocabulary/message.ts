@@ -1,5 +1,5 @@
 /** The vocabulary of channel templates: the alert, the message, and facts recorded when the message became pending. */
-import { alertChangeKinds, endings, severities } from "../../domain/alert.ts";
+import { alertChangeKinds, endings, severities } from "../../domain/alerts/alert.ts";
 import { eventVocabulary, vocabulary } from "../vocabulary.ts";
 import { group } from "./field.ts";
 import { eventKinds, type Field, scopes } from "./field-types.ts";

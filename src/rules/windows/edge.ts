@@ -1,5 +1,5 @@
 /** The beginning of a window: a fixed time ago, or midnight of today in a time zone. */
-import { Zone } from "../../domain/zone.ts";
+import { Zone } from "../../domain/text/zone.ts";
 import { minuteMs, minuteOf } from "./minute.ts";
 
 const dayMs = 86_400_000;

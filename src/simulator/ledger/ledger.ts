@@ -74,6 +74,6 @@ export function keepTransaction(world: World, signature: string, error: unknown)
 
 /** The minimum balance of an account of this many bytes. */
 export const rentOf = (bytes: number): bigint => BigInt(128 + bytes) * 6_960n;
-/** See ledger-trader-account.ts. */
+/** See trader-account.ts. */
 export const traderAccountBytes = (maxPositions: number): number => 240 + 40 * maxPositions;
 export const stopLossAccountBytes = 224;

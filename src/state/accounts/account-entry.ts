@@ -1,8 +1,8 @@
 /** An account and its positions, with all that is known of them. */
 
 import type { PositionState, SubaccountState, TraderViewState } from "../../domain/account.ts";
-import type { FewMap } from "../../domain/few-map.ts";
 import type { Observation } from "../../domain/observation.ts";
+import type { FewMap } from "../../domain/structures/few-map.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import type { SubjectNode } from "../subjects.ts";
 import type { RiskInput } from "./account-facts.ts";

@@ -1,8 +1,8 @@
 /** The known trader accounts of the watched wallets, by wallet, name and market. */
 
 import type { TraderViewState } from "../../domain/account.ts";
-import { FewMap } from "../../domain/few-map.ts";
 import type { Source } from "../../domain/sources.ts";
+import { FewMap } from "../../domain/structures/few-map.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import type { SubjectNode } from "../subjects.ts";
 import type { AccountEntry, AccountsSeen, Successor } from "./account-entry.ts";

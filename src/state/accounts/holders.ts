@@ -5,9 +5,9 @@
  */
 
 import { z } from "zod";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/stored/kept.ts";
 import type { AccountEntry } from "./account-entry.ts";
 
 /** Funding rows cover the hour before their time. */

@@ -5,8 +5,8 @@
  */
 import { z } from "zod";
 import type { SpotCollateralState } from "../../domain/account.ts";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/stored/kept.ts";
 import { type AccountRef, accountName } from "../../domain/subject.ts";
 import type { MarketRisk } from "../../margin/model.ts";
 import { shrink, unitsFromBaseLots } from "../../margin/units.ts";

@@ -1,7 +1,7 @@
 /** Creates an account without a state. */
 
 import type { SubaccountState } from "../../domain/account.ts";
-import { FewMap } from "../../domain/few-map.ts";
+import { FewMap } from "../../domain/structures/few-map.ts";
 import type { AccountRef } from "../../domain/subject.ts";
 import type { SubjectNode } from "../subjects.ts";
 import type { AccountEntry } from "./account-entry.ts";

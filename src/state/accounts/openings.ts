@@ -4,9 +4,9 @@
  */
 
 import { z } from "zod";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
-import { FactKind, type Facts } from "../../domain/facts.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { FactKind, type Facts } from "../../domain/stored/facts.ts";
 import { subjectName } from "../../domain/subject.ts";
 import type { SubjectNode } from "../subjects.ts";
 

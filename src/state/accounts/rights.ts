@@ -1,9 +1,9 @@
 /** Compares the rights of each trader account with its earlier ones. A lost or gained right is an event. */
 
 import { z } from "zod";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
-import { FactKind, type Facts } from "../../domain/facts.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { FactKind, type Facts } from "../../domain/stored/facts.ts";
 import { rightChanges, rightsOf } from "../markets/own-events.ts";
 import type { AccountEntry } from "./account-entry.ts";
 

@@ -1,7 +1,7 @@
 /** The books of a wallet's day: sums over its events, its flows, and its equity at midnight. */
 
 import { z } from "zod";
-import { KeptKind, keptNumber } from "../../domain/kept.ts";
+import { KeptKind, keptNumber } from "../../domain/stored/kept.ts";
 import { type Slots, storedSlots } from "../profit/changes/slots.ts";
 
 /** Equity at midnight. */

@@ -7,10 +7,10 @@
  * The equity at midnight is perpwatch's own figure where the daemon was running, else the exchange's.
  */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../../domain/deadlines.ts";
 import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/sources.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import { dayOf } from "../../rules/index.ts";
 import type { CompleteSince } from "../complete-since.ts";
 import { nothingOpen } from "../profit/changes/open-range.ts";

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { FactKind } from "../../domain/facts.ts";
+import { FactKind } from "../../domain/stored/facts.ts";
 
 export const fundingUnits = ["fraction", "percent"] as const;
 export type FundingUnit = (typeof fundingUnits)[number];

@@ -1,9 +1,9 @@
 /** Changes of a market: of its configuration, one event per field, and of its trading session. */
 import { z } from "zod";
 import type { MarketConfig } from "../../domain/account.ts";
-import { formatDurationMs } from "../../domain/duration.ts";
 import type { Event } from "../../domain/event.ts";
-import { FactKind } from "../../domain/facts.ts";
+import { FactKind } from "../../domain/stored/facts.ts";
+import { formatDurationMs } from "../../domain/text/duration.ts";
 import { unitsFromBaseLots } from "../../margin/units.ts";
 import { formatAmount } from "../../rules/index.ts";
 import { own } from "./own-events.ts";

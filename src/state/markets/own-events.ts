@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Capability } from "../../domain/account.ts";
 import type { Event, EventKind, FieldValue } from "../../domain/event.ts";
-import { FactKind } from "../../domain/facts.ts";
+import { FactKind } from "../../domain/stored/facts.ts";
 import { type AccountRef, accountName } from "../../domain/subject.ts";
 
 const statusForm = z.object({ active: z.boolean(), gated: z.boolean(), withdrawalsAvailable: z.boolean() });

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { keptNumber } from "../../domain/kept.ts";
+import { keptNumber } from "../../domain/stored/kept.ts";
 import type { Proof } from "./changes/rough-changes.ts";
 
 export interface HeldTrades {

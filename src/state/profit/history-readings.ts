@@ -1,7 +1,7 @@
 /** Requests extra readings of wallets' histories, at once and repeatedly, while a change of collateral is not explained. */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines, Due } from "../../domain/deadlines.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import type { WalletEntry } from "../wallets/wallets.ts";
 
 /** Pauses between these readings, ms: short ones first. */

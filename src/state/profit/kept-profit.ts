@@ -1,7 +1,7 @@
 /** Profit as stored in history: its baseline, the flows since, and its highest value. */
 
 import { z } from "zod";
-import { KeptKind, keptNumber } from "../../domain/kept.ts";
+import { KeptKind, keptNumber } from "../../domain/stored/kept.ts";
 import { changesShape, type RestoredChanges } from "./changes/kept-changes.ts";
 import { type Slots, storedSlots } from "./changes/slots.ts";
 import { type HeldTrades, heldTrades } from "./held-profit.ts";

@@ -1,6 +1,6 @@
 /** Refreshes the figures of profit and of the day after states or records changed them; starts after all of a wallet was read. */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import type { Today } from "../day/today.ts";
 import type { WalletEntry } from "../wallets/wallets.ts";

@@ -1,7 +1,7 @@
 /** Updates the profit of each wallet from the records of its histories. */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
 import type { Event } from "../../domain/event.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Today } from "../day/today.ts";
 import type { WalletEntry } from "../wallets/wallets.ts";
 import type { ProfitFigures } from "./profit-figures.ts";

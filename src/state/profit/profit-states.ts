@@ -1,6 +1,6 @@
 /** Updates the profit of each wallet from the states of its accounts, after the data that value them were read. */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { AccountEntry, AccountsSeen } from "../accounts/account-entry.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import type { WalletEntry } from "../wallets/wallets.ts";

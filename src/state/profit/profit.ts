@@ -6,7 +6,7 @@
  * figures are absent then, and rules are judged at both ends (`Doubt`). If nothing is open they are as fresh as equity.
  */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Facts, FactValue } from "../../rules/index.ts";
 import type { AccountEntry } from "../accounts/account-entry.ts";
 import { noStretches } from "../day/stretches.ts";

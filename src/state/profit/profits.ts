@@ -3,8 +3,8 @@
  * of the histories while a change of collateral is not explained.
  */
 
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import type { Deadlines } from "../../domain/deadlines.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import type { Today } from "../day/today.ts";
 import type { Markets } from "../markets/markets.ts";

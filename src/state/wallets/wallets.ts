@@ -1,10 +1,10 @@
 /** The watched wallets as subjects: sums over their accounts, their inbox, and the age of their data. */
 
 import { z } from "zod";
-import type { ChangesBuilder } from "../../domain/changes-builder.ts";
-import { FewMap } from "../../domain/few-map.ts";
-import { KeptKind, type KeptValues, keptNumber } from "../../domain/kept.ts";
 import type { Source } from "../../domain/sources.ts";
+import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
+import { KeptKind, type KeptValues, keptNumber } from "../../domain/stored/kept.ts";
+import { FewMap } from "../../domain/structures/few-map.ts";
 import type { FactValue } from "../../rules/index.ts";
 import type { AccountEntry } from "../accounts/account-entry.ts";
 import { Profit } from "../profit/profit.ts";

@@ -3,8 +3,8 @@
  * for the time before the first sample. They enter windows with their own times and trigger no rule.
  */
 
-import type { StatsColumns } from "../../domain/history.ts";
 import type { Tick } from "../../domain/observation.ts";
+import type { StatsColumns } from "../../domain/stored/history.ts";
 import { accountName, type Subject, subjectName } from "../../domain/subject.ts";
 import type { BucketStats } from "../../rules/index.ts";
 import type { SubjectNode } from "../subjects.ts";

@@ -1,5 +1,5 @@
 /** Minutes of one owner's history, oldest first. A start may hold hundreds of thousands of them for a while. */
-import type { RollUpBlock } from "../../domain/history.ts";
+import type { RollUpBlock } from "../../domain/stored/history.ts";
 
 /**
  * Equity at the highest profit of a bucket, USD, by series and by the start time of the bucket. Only for buckets whose roll-up

@@ -2,7 +2,7 @@
  * Formats values for the page. The function is sent to the browser as source text, so its body may not refer to
  * anything outside of it, except types.
  */
-import type { Escaper } from "../../domain/escape.ts";
+import type { Escaper } from "../../domain/text/escape.ts";
 import type { WireNumber } from "../wire.ts";
 
 export type Safe = { readonly html: string };

@@ -3,7 +3,7 @@
  * other script or style runs, whatever a symbol, a label or an error message contains.
  */
 import type { FastifyInstance } from "fastify";
-import { createEscaper } from "../../domain/escape.ts";
+import { createEscaper } from "../../domain/text/escape.ts";
 import { createDaemonView } from "./daemon-view.ts";
 import { formatters } from "./format.ts";
 import { createLogin } from "./login.ts";

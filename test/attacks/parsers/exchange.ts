@@ -9,12 +9,12 @@ import { parseReply } from "../../../src/contract/reply.ts";
 import { readFrame } from "../../../src/contract/stream/stream-frames.ts";
 import type { TraderStateMessage } from "../../../src/contract/stream/stream-messages.ts";
 import { readTime } from "../../../src/contract/time.ts";
-import { parseDurationMs } from "../../../src/domain/duration.ts";
-import { hideSecrets } from "../../../src/domain/hidden-secrets.ts";
+import { parseDurationMs } from "../../../src/domain/text/duration.ts";
+import { hideSecrets } from "../../../src/domain/text/hidden-secrets.ts";
 import { cleanText } from "../../../src/exchange/errors.ts";
-import { retryAfterMs } from "../../../src/exchange/retry-after.ts";
-import { tokensFrom } from "../../../src/exchange/tokens.ts";
-import { TraderMirror } from "../../../src/exchange/trader-mirror.ts";
+import { retryAfterMs } from "../../../src/exchange/requests/retry-after.ts";
+import { tokensFrom } from "../../../src/exchange/session/tokens.ts";
+import { TraderMirror } from "../../../src/exchange/stream/trader-mirror.ts";
 import { bytes, isSyntax, json, type Parsers, words } from "./kinds.ts";
 
 const examples = new URL("../../contract/examples/", import.meta.url);
@@ -31,7 +31,7 @@ const snapshot = traderFrames
   .map((one) => readFrame(one) as unknown as { readonly message: TraderStateMessage })
   .find(({ message }) => message?.messageType === "snapshot")!.message;
 const session = all.find(([name]) => name === "auth-session.json")![1];
-/** The limits of exchange/http.ts and of stream-socket.ts are 32 and 8 MB; such texts are attacked over sockets. */
+/** The limits of exchange/requests/http.ts and of exchange/stream/socket.ts are 32 and 8 MB; such texts are attacked over sockets. */
 const longAnswer = 2_000_000;
 
 const bearer = Array.from(
@@ -74,7 +74,7 @@ export const parsers: Parsers = {
       Buffer.from("01027b22800122", "hex"),
     ]),
     run: async (input: Uint8Array) => {
-      // As stream-socket.ts has it.
+      // As exchange/stream/socket.ts has it.
       const receiver = new Receiver({ isServer: false, maxPayload: 8 * 1_048_576, extensions: {} });
       receiver.on("error", () => {});
       const error = await new Promise((done) => receiver.write(Buffer.from(input), done));

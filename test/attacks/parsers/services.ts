@@ -1,11 +1,12 @@
 /** Services that tell people: their answers, what is pressed and typed there, and their words. */
 import { readPress } from "../../../src/channels/buttons.ts";
 import { findMessage } from "../../../src/channels/discord/find-message.ts";
-import { readInteraction } from "../../../src/channels/discord/interaction.ts";
+import { readInteraction } from "../../../src/channels/discord/interactions/interaction.ts";
 import { parseReceipt } from "../../../src/channels/discord/message-location.ts";
 import { permissionsIn } from "../../../src/channels/discord/permissions.ts";
 import { RateLimited, RateMemory } from "../../../src/channels/discord/rate-memory.ts";
 import { mailFailure, mailFix } from "../../../src/channels/email/failures.ts";
+import { clean, forDiscord, forHtml, safeLink, withoutSecrets } from "../../../src/channels/message/text.ts";
 import { verdict as ofPagerduty } from "../../../src/channels/pagerduty/verdict.ts";
 import { type Answer, Poster, tryParseJson } from "../../../src/channels/post.ts";
 import {
@@ -17,7 +18,6 @@ import { readFrame, readPresses } from "../../../src/channels/slack/frames.ts";
 import { judge } from "../../../src/channels/slack/verdict.ts";
 import { readUpdate } from "../../../src/channels/telegram/update.ts";
 import { verdict as ofTelegram, replyIn } from "../../../src/channels/telegram/verdict.ts";
-import { clean, forDiscord, forHtml, safeLink, withoutSecrets } from "../../../src/channels/text.ts";
 import { parseJson } from "../../../src/contract/json.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { isA, isSyntax, json, type Parsers, words } from "./kinds.ts";

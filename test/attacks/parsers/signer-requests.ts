@@ -1,6 +1,6 @@
 /** Requests to the daemon at both doors: headers, addresses and bodies; and what a daemon answers to a command. */
 import type { InjectOptions } from "fastify";
-import { decode } from "../../../src/domain/json.ts";
+import { decode } from "../../../src/domain/text/json.ts";
 import { Access } from "../../../src/web/access/access.ts";
 import { addressGroup, clientAddress } from "../../../src/web/access/client-address.ts";
 import { cookiesOf } from "../../../src/web/access/cookie.ts";
@@ -9,7 +9,7 @@ import { PasswordChecker } from "../../../src/web/access/password-checker.ts";
 import { serveAccess, serveSession } from "../../../src/web/access/routes.ts";
 import { serveApi } from "../../../src/web/api.ts";
 import { createAuthorizer, hostName } from "../../../src/web/authorizer.ts";
-import { runAtOnce } from "../../../src/web/query-runner.ts";
+import { runAtOnce } from "../../../src/web/limits/query-runner.ts";
 import { createServer } from "../../../src/web/server.ts";
 import { toWire } from "../../../src/web/wire.ts";
 import { clock, listenWith, memoryStore } from "../../web/open.ts";

@@ -1,11 +1,11 @@
 /** Rows and schema of a database that somebody may have made: packed rows, recordings, copies. */
 import Database from "better-sqlite3";
-import { decodeChunk, encodeChunk } from "../../../src/history/chunk.ts";
 import { HistoryError } from "../../../src/history/errors.ts";
 import { migrate, migrations } from "../../../src/history/migrations.ts";
 import { RecordingReader } from "../../../src/history/recording/recording-reader.ts";
 import { RecordingWriter } from "../../../src/history/recording/recording-writer.ts";
-import { encodeRollUps, RollUpTable, StoredRollUps } from "../../../src/history/rollup-table.ts";
+import { decodeChunk, encodeChunk } from "../../../src/history/samples/chunk.ts";
+import { encodeRollUps, RollUpTable, StoredRollUps } from "../../../src/history/samples/rollup-table.ts";
 import { refuseActive, refuseOtherSchema } from "../../../src/history/trust.ts";
 import { bytes, isBroken, type Parsers } from "./kinds.ts";
 

@@ -9,11 +9,11 @@ import { marketConfigOf, marketPricesOf } from "../../../src/collect/translate/m
 import { endpoints } from "../../../src/contract/endpoints.ts";
 import { parseJson } from "../../../src/contract/json.ts";
 import { parseReply } from "../../../src/contract/reply.ts";
-import type { Changes } from "../../../src/domain/changes.ts";
 import type { Clock } from "../../../src/domain/clock.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import type { Store } from "../../../src/domain/ports.ts";
 import { type Source, sources } from "../../../src/domain/sources.ts";
+import type { Changes } from "../../../src/domain/stored/changes.ts";
 import { nothingRemembered } from "../../../src/engine/remembered.ts";
 import { Watch } from "../../../src/engine/watch.ts";
 import { IngestLoop } from "../../../src/ingest/loop.ts";

@@ -14,15 +14,15 @@
 import path from "node:path";
 import { Pool } from "undici";
 import { AccountBook } from "../../../src/collect/accounts.ts";
-import { BadRecords } from "../../../src/collect/bad-records.ts";
+import { BadRecords } from "../../../src/collect/anomalies/bad-records.ts";
 import { traderStateCollector } from "../../../src/collect/collectors/trader-state.ts";
 import { subaccountState } from "../../../src/collect/translate/trader-state.ts";
 import { endpoints } from "../../../src/contract/endpoints.ts";
 import { parseJson } from "../../../src/contract/json.ts";
 import { parseReply } from "../../../src/contract/reply.ts";
-import type { Changes } from "../../../src/domain/changes.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import type { Observation, Tick } from "../../../src/domain/observation.ts";
+import type { Changes } from "../../../src/domain/stored/changes.ts";
 import { createExchange, LedgerSlots, lanes } from "../../../src/exchange/index.ts";
 import { openDatabase } from "../../../src/history/database.ts";
 import { openStore } from "../../../src/history/index.ts";

@@ -7,7 +7,7 @@ import type { Channel } from "../../../src/channels/channel.ts";
 import { channelSettings, createChannel } from "../../../src/channels/registry.ts";
 import { walletEvent } from "../../../src/collect/translate/event.ts";
 import { createOutbox, type Outbox } from "../../../src/deliver/index.ts";
-import type { Severity } from "../../../src/domain/alert.ts";
+import type { Severity } from "../../../src/domain/alerts/alert.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import { type Source, sources } from "../../../src/domain/sources.ts";

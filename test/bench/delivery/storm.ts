@@ -6,7 +6,7 @@
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Severity, severities } from "../../../src/domain/alert.ts";
+import { type Severity, severities } from "../../../src/domain/alerts/alert.ts";
 import { seededRandom } from "../../../src/domain/clock.ts";
 import { startDiscord } from "../../support/discord.ts";
 import { startService } from "../../support/service.ts";

@@ -7,9 +7,9 @@
  */
 import fs from "node:fs";
 import path from "node:path";
-import { type Changes, changes } from "../../../src/domain/changes.ts";
 import { seededRandom, systemClock } from "../../../src/domain/clock.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
+import { type Changes, changes } from "../../../src/domain/stored/changes.ts";
 import { openDatabase } from "../../../src/history/database.ts";
 import { type History, openStore } from "../../../src/history/index.ts";
 import { cpuUs } from "../daemon/figures.ts";

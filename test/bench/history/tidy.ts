@@ -8,9 +8,9 @@
  */
 import path from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { changes } from "../../../src/domain/changes.ts";
 import { seededRandom, systemClock } from "../../../src/domain/clock.ts";
 import type { Tick } from "../../../src/domain/observation.ts";
+import { changes } from "../../../src/domain/stored/changes.ts";
 import { openStore } from "../../../src/history/index.ts";
 import { cpuUs } from "../daemon/figures.ts";
 import { benchFolder } from "../daemon/judging.ts";

@@ -1,14 +1,14 @@
 /** The daemon's inner half, handed bytes: what the client, the collector, ingest, watch and history make of an answer. */
 import { AccountBook } from "../../../src/collect/accounts.ts";
-import { BadRecords } from "../../../src/collect/bad-records.ts";
+import { BadRecords } from "../../../src/collect/anomalies/bad-records.ts";
 import { marketsCollector } from "../../../src/collect/collectors/markets.ts";
 import { traderStateCollector } from "../../../src/collect/collectors/trader-state.ts";
 import { endpoints } from "../../../src/contract/endpoints.ts";
 import { parseJson } from "../../../src/contract/json.ts";
 import { parseReply } from "../../../src/contract/reply.ts";
-import type { Changes } from "../../../src/domain/changes.ts";
 import type { Clock } from "../../../src/domain/clock.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
+import type { Changes } from "../../../src/domain/stored/changes.ts";
 import type { Watch } from "../../../src/engine/watch.ts";
 import { type ExchangeClient, LedgerSlots, lanes } from "../../../src/exchange/index.ts";
 import { ingestLoop } from "../daemon/judging.ts";

@@ -1,5 +1,5 @@
 /** No notification is acknowledged at the exchange before a message that names it is at a channel, but for those of no rule. */
-import type { Alert } from "../../../src/domain/alert.ts";
+import type { Alert } from "../../../src/domain/alerts/alert.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import type { Finding } from "./finding.ts";

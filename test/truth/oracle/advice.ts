@@ -3,7 +3,7 @@
  * and after the further move, one step less does not, and nothing is proposed that leaves another account in danger or a leg of a hedge
  * alone.
  */
-import type { AlertChange, Severity } from "../../../src/domain/alert.ts";
+import type { AlertChange, Severity } from "../../../src/domain/alerts/alert.ts";
 import { legText } from "../names.ts";
 import { type AccountFigures, type Price, tickUsd } from "./margin.ts";
 import type { Ease, Level, Predicate } from "./predicate.ts";

@@ -1,5 +1,5 @@
 /** Built-in alerts: those for which nothing in any scenario is a reason, and word of a channel that takes nothing. */
-import type { BuiltInRule } from "../../../src/domain/built-in.ts";
+import type { BuiltInRule } from "../../../src/domain/alerts/built-in.ts";
 import type { Outcome } from "../scenario.ts";
 import type { Finding } from "./finding.ts";
 import { isDiskFull } from "./full-disk.ts";

@@ -1,5 +1,5 @@
 /** Lines of context of a message, name and value, against the truth. */
-import type { Alert } from "../../../src/domain/alert.ts";
+import type { Alert } from "../../../src/domain/alerts/alert.ts";
 import { claimProblem } from "./claim.ts";
 import type { HedgeFigures } from "./hedges.ts";
 import { type Claim, claimsOf, money, percent } from "./predicate.ts";

@@ -1,5 +1,5 @@
 /** Reasons for which alerts about positions and accounts ended, where it was not a recovery. */
-import { type Alert, isTaking } from "../../../src/domain/alert.ts";
+import { type Alert, isTaking } from "../../../src/domain/alerts/alert.ts";
 import type { Outcome } from "../scenario.ts";
 import { Clear } from "./clear.ts";
 import { durationMs } from "./duration.ts";

@@ -2,7 +2,7 @@
  * Rules about events: each event is told once, by an alert with its figures, soon after it could be read; and no alert tells of
  * what did not happen.
  */
-import type { AlertChange } from "../../../src/domain/alert.ts";
+import type { AlertChange } from "../../../src/domain/alerts/alert.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Outcome } from "../scenario.ts";
 import { claimProblem } from "./claim.ts";

@@ -1,5 +1,5 @@
 /** Events at the exchange that the shipped rules tell of, with what a message about each has to say. */
-import type { Alert } from "../../../src/domain/alert.ts";
+import type { Alert } from "../../../src/domain/alerts/alert.ts";
 import type { Liquidation, Market, Notification, Wallet, World } from "../../../src/simulator/state.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";

@@ -2,8 +2,8 @@
  * Incidents: to those who read them, each account that becomes critical is in a message that calls, which leaves within 5 s, and there are
  * hardly more such messages than accounts. Times are the daemon's, ms.
  */
-import { type AlertChange, isTaking } from "../../../src/domain/alert.ts";
-import type { OwedItem } from "../../../src/domain/delivery.ts";
+import { type AlertChange, isTaking } from "../../../src/domain/alerts/alert.ts";
+import type { OwedItem } from "../../../src/domain/alerts/delivery.ts";
 import type { Outcome } from "../scenario.ts";
 import { durationMs } from "./duration.ts";
 import { type Finding, timeOf } from "./finding.ts";

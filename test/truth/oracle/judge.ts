@@ -2,8 +2,8 @@
  * Holds what the daemon decided against the truth: it goes through the observations of each life in their order, knows at each which
  * versions of the truth the daemon had, judges every predicate by them, and compares.
  */
-import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alert.ts";
-import { blindRule, unreachableRule } from "../../../src/domain/built-in.ts";
+import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alerts/alert.ts";
+import { blindRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";

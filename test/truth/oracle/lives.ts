@@ -1,10 +1,10 @@
 /** The lives of the daemon as they were committed: what each was told, in that order, and what it decided. */
-import type { AlertChange } from "../../../src/domain/alert.ts";
-import type { Changes } from "../../../src/domain/changes.ts";
-import type { OwedItem } from "../../../src/domain/delivery.ts";
+import type { AlertChange } from "../../../src/domain/alerts/alert.ts";
+import type { OwedItem } from "../../../src/domain/alerts/delivery.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import type { WalletStatus } from "../../../src/domain/status.ts";
+import type { Changes } from "../../../src/domain/stored/changes.ts";
 import type { EventLog, Logged } from "../log.ts";
 
 export interface Told {

@@ -1,5 +1,5 @@
 /** The lines of context of alerts about missing data that name what is not read. */
-import type { AlertChange } from "../../../src/domain/alert.ts";
+import type { AlertChange } from "../../../src/domain/alerts/alert.ts";
 
 export interface Row {
   /** The missing data in words. */

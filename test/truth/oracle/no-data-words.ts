@@ -2,7 +2,7 @@
  * Words of alerts about missing data beside those that name it: a text that is told as worse adds something, rows are of known names, the
  * nearest position is the one that the text leads with, and alerts that fire now are such.
  */
-import type { AlertChange } from "../../../src/domain/alert.ts";
+import type { AlertChange } from "../../../src/domain/alerts/alert.ts";
 import type { Row } from "./no-data-rows.ts";
 import type { Readings } from "./readings.ts";
 import type { Terms } from "./terms.ts";

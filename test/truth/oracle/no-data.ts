@@ -2,7 +2,7 @@
  * No-data alerts: nothing that was answered is reported as missing, a cause that is named was there, what is not read for a minute
  * is reported, and no outage is reported as over while it lasts.
  */
-import { blindRule, unreachableRule } from "../../../src/domain/built-in.ts";
+import { blindRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";

@@ -2,7 +2,7 @@
  * Word of a time in which nobody watched: it is told once after each that lasted a minute, with its length and what was open. Pauses of a
  * process last a minute at most here: each word of one is of one that was.
  */
-import type { AlertChange } from "../../../src/domain/alert.ts";
+import type { AlertChange } from "../../../src/domain/alerts/alert.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import type { Outcome } from "../scenario.ts";
 import { durationMs } from "./duration.ts";

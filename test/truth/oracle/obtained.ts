@@ -2,7 +2,7 @@
  * Completeness of the inputs: an account state or a price that a stream frame showed is observed within a second, and while
  * nothing stands between the daemon and the exchange whatever is read on a schedule is read every two poll intervals.
  */
-import { blindRule } from "../../../src/domain/built-in.ts";
+import { blindRule } from "../../../src/domain/alerts/built-in.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import type { Source } from "../../../src/domain/sources.ts";
 import { isWhale } from "../names.ts";

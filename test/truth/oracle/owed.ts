@@ -3,10 +3,10 @@
  * worse, changes or is reminded of to all receivers; of what gets better or ends to those who were told of the alert. It may wait for its
  * group, and what is critical may not. Of the events of a rule with a throttle one is told at once, and the others when its time is over.
  */
-import type { Alert, AlertChange } from "../../../src/domain/alert.ts";
-import { blindRule, unreachableRule } from "../../../src/domain/built-in.ts";
-import type { Changes } from "../../../src/domain/changes.ts";
-import type { OwedItem } from "../../../src/domain/delivery.ts";
+import type { Alert, AlertChange } from "../../../src/domain/alerts/alert.ts";
+import { blindRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
+import type { OwedItem } from "../../../src/domain/alerts/delivery.ts";
+import type { Changes } from "../../../src/domain/stored/changes.ts";
 import type { Outcome } from "../scenario.ts";
 import { type Finding, timeOf } from "./finding.ts";
 import { maybeOfIncident, mostOfIncidentMs } from "./incidents.ts";

@@ -1,5 +1,5 @@
 /** A shipped rule, written out by hand from the shipped packs. */
-import type { Severity } from "../../../src/domain/alert.ts";
+import type { Severity } from "../../../src/domain/alerts/alert.ts";
 import type { View } from "./view.ts";
 
 /** One level at one moment, as far as figures at a threshold allow to say. */

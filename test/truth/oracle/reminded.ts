@@ -2,7 +2,7 @@
  * Critical alerts about missing data that nobody acknowledged are reminded of when their interval is over, unless another one tells of
  * their wallet meanwhile. Times are the daemon's, ms.
  */
-import { blindRule, unreachableRule } from "../../../src/domain/built-in.ts";
+import { blindRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
 import type { Outcome } from "../scenario.ts";
 import { durationMs } from "./duration.ts";
 import { type Finding, timeOf } from "./finding.ts";

@@ -2,7 +2,7 @@
  * Word of an alert that fires on. One that nobody acknowledged is reminded of when its interval is over, and what got markedly worse since it
  * was told last is told at once. Times are the daemon's, ms.
  */
-import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alert.ts";
+import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alerts/alert.ts";
 import type { Outcome } from "../scenario.ts";
 import { durationMs } from "./duration.ts";
 import { maybeOfIncident, readsIncidents } from "./incidents.ts";

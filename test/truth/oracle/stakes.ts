@@ -1,5 +1,5 @@
 /** Positions as they were when their accounts were read last, against what alerts about missing data say is at stake. */
-import type { AlertChange } from "../../../src/domain/alert.ts";
+import type { AlertChange } from "../../../src/domain/alerts/alert.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";

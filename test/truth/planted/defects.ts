@@ -73,7 +73,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "domain: durations are rounded up",
-    "src/domain/duration.ts",
+    "src/domain/text/duration.ts",
     "let rest = Math.round(abs / 1_000);",
     "let rest = Math.ceil(abs / 1_000);",
   ),
@@ -109,37 +109,37 @@ const others: readonly Defect[] = [
   ),
   one(
     "exchange: a delta older than what is known is merged",
-    "src/exchange/trader-mirror.ts",
+    "src/exchange/stream/trader-mirror.ts",
     "if (delta.sequence <= this.#sequenceOf(index)) continue;",
     "",
   ),
   one(
     "exchange: the closing of a position in a delta is overlooked",
-    "src/exchange/trader-delta.ts",
+    "src/exchange/stream/trader-delta.ts",
     "      positions.delete(key);\n    } else if",
     "    } else if",
   ),
   one(
     "exchange: a lost stop loss in a delta is overlooked",
-    "src/exchange/trader-delta.ts",
+    "src/exchange/stream/trader-delta.ts",
     'if (change === "closed") triggers.delete(symbol.toUpperCase());',
     'if (change === "closed") continue;',
   ),
   one(
     "exchange: a stream that says nothing is never dead",
-    "src/exchange/stream-liveness.ts",
+    "src/exchange/stream/liveness.ts",
     "this.#pingedMs !== null && now - this.#pingedMs >= answerMs",
     "false && answerMs > 0",
   ),
   one(
     "collect: streamed changes of accounts wait for the next poll",
-    "src/collect/noted-news.ts",
+    "src/collect/stream/noted-news.ts",
     "if (told === null || noted === null) this.#states.set(key, null);\n    else",
     "if (told === null || noted === null) this.#states.set(key, null);\n    else if (told.length < 0)",
   ),
   one(
     "collect: what the stream brings is handed on after three seconds",
-    "src/collect/coalesce.ts",
+    "src/collect/stream/coalesce.ts",
     "const MIN_PAUSE_MS = 10;",
     "const MIN_PAUSE_MS = 3_000;",
   ),
@@ -235,13 +235,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: a message is sent before it is sealed",
-    "src/deliver/finalizer.ts",
+    "src/deliver/message/finalizer.ts",
     "if (!stuck && (await journal.seal({ message, entries }))) {",
     "if (!stuck && (void journal.seal({ message, entries }), true)) {",
   ),
   one(
     "deliver: a message that failed is not tried again",
-    "src/deliver/sender.ts",
+    "src/deliver/queue/sender.ts",
     'if (result.kind === "retry" && patient) {',
     'if (result.kind === "retry" && patient && attempts > 50) {',
   ),
@@ -259,13 +259,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: an item is acknowledged before its message is delivered",
-    "src/deliver/handled.ts",
+    "src/deliver/acknowledge/handled.ts",
     'const over = owed.every((items) => items.length > 0 && items.every(isOver));\n        return over && owed.some((items) => items.some(({ status }) => status === "delivered"));',
     "return owed.every((items) => items.length > 0);",
   ),
   one(
     "deliver: a dead message counts as delivered",
-    "src/deliver/handled.ts",
+    "src/deliver/acknowledge/handled.ts",
     'owed.some((items) => items.some(({ status }) => status === "delivered"))',
     "owed.length > 0",
   ),
@@ -283,7 +283,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "domain: percentages have two digits",
-    "src/domain/number-text.ts",
+    "src/domain/text/number-text.ts",
     "significant(withoutRest(fraction) * 100, 3)",
     "significant(withoutRest(fraction) * 100, 2)",
   ),
@@ -331,7 +331,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: the others of a group are listed as they were told last",
-    "src/deliver/firing-lists.ts",
+    "src/deliver/message/firing-lists.ts",
     "{ id: one.id, severity, summary, ...age,",
     "{ id: one.id, severity, summary: one.summary, ...age,",
   ),
@@ -367,7 +367,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: a message is sent a second late",
-    "src/deliver/finalizer.ts",
+    "src/deliver/message/finalizer.ts",
     "const { clock, journal, sender, instance, standing, charts, log } = this.#options;",
     "const { clock, journal, sender, instance, standing, charts, log } = this.#options;\n    await clock.sleep(1_000);",
   ),
@@ -399,7 +399,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: an inbox audit knows no notification",
-    "src/deliver/inbox-audit.ts",
+    "src/deliver/acknowledge/inbox-audit.ts",
     "const missing = keys.filter((key) => !known.has(`notification/",
     "const missing = keys.filter((key) => !known.has(`notification.",
   ),
@@ -417,7 +417,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "alerts: a message of a large group leaves out those beyond its limit",
-    "src/deliver/seal.ts",
+    "src/deliver/message/seal.ts",
     "const items: MessageItem[] = shown.map(",
     "const items: MessageItem[] = shown.slice(0, 10).map(",
   ),
@@ -525,13 +525,13 @@ const others: readonly Defect[] = [
   ),
   one(
     "exchange: a poll tells the place in the slot of what the stream told after it",
-    "src/exchange/trader-mirror.ts",
+    "src/exchange/stream/trader-mirror.ts",
     "      exact = false;\n",
     "",
   ),
   one(
     "collect: a streamed price takes back what a poll told after it",
-    "src/collect/noted-news.ts",
+    "src/collect/stream/noted-news.ts",
     "if (this.#prices.get(key) !== prices) this.#prices.delete(key);",
     "if (this.#prices.get(key) === prices) this.#prices.delete(key);",
   ),
@@ -585,7 +585,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "collect: the first answer that cannot be read is waited for as long as the last one of an outage",
-    "src/collect/read-outcomes.ts",
+    "src/collect/schedule/read-outcomes.ts",
     "job.retries = answersAgain ? 1 : job.retries + 1;",
     "job.retries += answersAgain ? 1 : 1;",
   ),
@@ -627,7 +627,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "collect: notifications that a stream tells of are left to the inbox",
-    "src/collect/stream-feed.ts",
+    "src/collect/stream/feed.ts",
     "if (!wallet || message.authority !== wallet.authority) return;",
     "if (!wallet || message) return;",
   ),
@@ -645,7 +645,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "deliver: what was delivered is never acknowledged at the exchange",
-    "src/deliver/handled.ts",
+    "src/deliver/acknowledge/handled.ts",
     "return over && owed.some(",
     "return !over && owed.some(",
   ),

@@ -66,7 +66,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "prices and positions have no share of a scarce budget",
-    "src/exchange/lanes.ts",
+    "src/exchange/requests/lanes.ts",
     "[lanes.prices]: 60,\n  [lanes.atRisk]: 60,\n  [lanes.state]: 60,",
     "[lanes.prices]: 0.01,\n  [lanes.atRisk]: 0.01,\n  [lanes.state]: 0.01,",
   ),
@@ -159,7 +159,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "requests under way are not bounded",
-    "src/exchange/budget.ts",
+    "src/exchange/requests/budget.ts",
     "const MAX_IN_FLIGHT = 64;",
     "const MAX_IN_FLIGHT = 1_000_000;",
   ),
@@ -241,9 +241,9 @@ export const former: readonly Defect[] = [
   {
     name: "formerly: refused requests do not lower the rate",
     changes: [
-      { file: "src/exchange/rate-control.ts", from: "const HALF = 0.5;", to: "const HALF = 1;" },
+      { file: "src/exchange/requests/rate-control.ts", from: "const HALF = 0.5;", to: "const HALF = 1;" },
       {
-        file: "src/exchange/rate-control.ts",
+        file: "src/exchange/requests/rate-control.ts",
         from: "const SLIGHTLY_LESS = 0.95;",
         to: "const SLIGHTLY_LESS = 1;",
       },
@@ -316,7 +316,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "the settings of markets are read every ten minutes",
-    "src/collect/intervals.ts",
+    "src/collect/schedule/intervals.ts",
     "everyMs(job: Job): number {",
     'everyMs(job: Job): number {\n    if (job.collector.source === "marketConfig") return 600_000;',
   ),
@@ -427,7 +427,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "each refusal halves the rate",
-    "src/exchange/rate-control.ts",
+    "src/exchange/requests/rate-control.ts",
     "    if (news) limit.refusals++;",
     "    if (news) {\n      limit.refusals++;\n      this.perSecond = Math.max(this.floorPerSecond, this.perSecond / 2);\n    }",
   ),
@@ -439,7 +439,7 @@ export const former: readonly Defect[] = [
   ),
   one(
     "the time limit of a request begins when it is queued",
-    "src/exchange/call.ts",
+    "src/exchange/requests/call.ts",
     "        endMs += waitedMs;\n",
     "",
   ),
@@ -487,13 +487,13 @@ export const former: readonly Defect[] = [
   ),
   one(
     "quiet changes of critical alerts wait for the disk",
-    "src/deliver/finalizer.ts",
+    "src/deliver/message/finalizer.ts",
     'const critical = lane === "critical" || entries.some(({ item }) => item.severity === "critical");',
     'const critical = lane === "critical";',
   ),
   one(
     "what goes before a critical message waits for the disk anew",
-    "src/deliver/channel-queue.ts",
+    "src/deliver/queue/channel-queue.ts",
     "if (entry.stuck) this.#finalizer.stuck();",
     "if (entry.stuck && entry.item.id < 0) this.#finalizer.stuck();",
   ),

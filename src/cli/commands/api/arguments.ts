@@ -7,7 +7,7 @@ import {
   type Endpoint,
   type Param,
 } from "../../../contract/index.ts";
-import { nearestName } from "../../../domain/nearest.ts";
+import { nearestName } from "../../../domain/text/nearest.ts";
 import { CommandFailed, defaultConfig } from "../../command.ts";
 import { timeFrom } from "../../terminal/values.ts";
 import { takes } from "./describe.ts";

@@ -1,8 +1,8 @@
 /** `perpwatch channels preview`: renders a sample alert by a channel's templates, without sending it. */
 import type { Command } from "commander";
-import { plainLines } from "../../../channels/lines.ts";
+import { plainLines } from "../../../channels/message/lines.ts";
+import { applyTemplates, type TemplateKind, templateKinds } from "../../../channels/message/template.ts";
 import { render } from "../../../channels/message.ts";
-import { applyTemplates, type TemplateKind, templateKinds } from "../../../channels/template.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../../command.ts";
 import { unknownName } from "../../daemon.ts";
 import { loadSettings } from "../../load-settings.ts";

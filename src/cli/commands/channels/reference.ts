@@ -1,12 +1,12 @@
 /** The reference of channel templates: for `channels vocabulary`, and docs/templates.md. */
-import { plainLines } from "../../../channels/lines.ts";
-import { render } from "../../../channels/message.ts";
+import { plainLines } from "../../../channels/message/lines.ts";
 import {
   applyTemplates,
   type ChannelTemplates,
   type TemplateKind,
   templateKinds,
-} from "../../../channels/template.ts";
+} from "../../../channels/message/template.ts";
+import { render } from "../../../channels/message.ts";
 import { compileMessageTemplate, messageVocabulary } from "../../../rules/index.ts";
 import { meaningText, type Section, typeText } from "../rules/reference.ts";
 import { sampleMessage } from "./sample.ts";

@@ -1,8 +1,8 @@
 import { leadOf } from "../../../channels/message/lead.ts";
-import { type TemplateKind, templateKindOf } from "../../../channels/template.ts";
-import type { Alert, AlertChange, AlertChangeKind, Ending } from "../../../domain/alert.ts";
-import { type Message, untried } from "../../../domain/delivery.ts";
-import type { TemplateFacts, TemplateValue } from "../../../domain/template-data.ts";
+import { type TemplateKind, templateKindOf } from "../../../channels/message/template.ts";
+import type { Alert, AlertChange, AlertChangeKind, Ending } from "../../../domain/alerts/alert.ts";
+import { type Message, untried } from "../../../domain/alerts/delivery.ts";
+import type { TemplateFacts, TemplateValue } from "../../../domain/alerts/template-data.ts";
 import { type Field, messageVocabulary } from "../../../rules/index.ts";
 
 /** 2026-11-21 03:41:18 UTC */

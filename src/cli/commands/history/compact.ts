@@ -1,6 +1,6 @@
 /** `perpwatch history compact`: returns free space in the database to the disk, also while the daemon runs. */
 import type { Command } from "commander";
-import type { Compacted } from "../../../domain/history.ts";
+import type { Compacted } from "../../../domain/stored/history.ts";
 import { formatNumber } from "../../../rules/format.ts";
 import { type Cli, type CommonOptions, declare, hint, print, printJson } from "../../command.ts";
 import { locate } from "../../configuration.ts";

@@ -1,8 +1,8 @@
 /** `perpwatch history events`: events of the exchange. */
 import type { Command } from "commander";
 import type { Event, EventKind } from "../../../domain/event.ts";
-import { nearestName } from "../../../domain/nearest.ts";
-import { formatTime } from "../../../domain/time-text.ts";
+import { nearestName } from "../../../domain/text/nearest.ts";
+import { formatTime } from "../../../domain/text/time-text.ts";
 import type { RuleEventKind, Unit } from "../../../rules/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../../command.ts";
 import { paintFor } from "../../terminal/print.ts";

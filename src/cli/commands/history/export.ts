@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { closeSync, createWriteStream, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { type Command, Option } from "commander";
-import { printableJson } from "../../../domain/escape.ts";
-import { type Resolution, resolutionMs } from "../../../domain/history.ts";
+import { type Resolution, resolutionMs } from "../../../domain/stored/history.ts";
+import { printableJson } from "../../../domain/text/escape.ts";
 import type { History } from "../../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint } from "../../command.ts";
 import { counted } from "../../terminal/print.ts";

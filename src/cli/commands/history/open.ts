@@ -1,5 +1,5 @@
 /** Shared by the commands of `history`: opens the database, also while the daemon runs, and finds series by name. */
-import { nearestName } from "../../../domain/nearest.ts";
+import { nearestName } from "../../../domain/text/nearest.ts";
 import type { History } from "../../../history/index.ts";
 import { type Cli, CommandFailed, hint } from "../../command.ts";
 import { locate, type Place } from "../../configuration.ts";

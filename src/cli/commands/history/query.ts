@@ -1,6 +1,5 @@
 /** `perpwatch history query`: one series over a span of time, as a sparkline and a table. */
 import type { Command } from "commander";
-import { formatDurationMs, parseDurationMs } from "../../../domain/duration.ts";
 import {
   bucketOf,
   mergeStats,
@@ -8,8 +7,9 @@ import {
   type Resolution,
   resolutionMs,
   type Stats,
-} from "../../../domain/history.ts";
-import { formatTime } from "../../../domain/time-text.ts";
+} from "../../../domain/stored/history.ts";
+import { formatDurationMs, parseDurationMs } from "../../../domain/text/duration.ts";
+import { formatTime } from "../../../domain/text/time-text.ts";
 import type { History } from "../../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../../command.ts";
 import { counted, paintFor } from "../../terminal/print.ts";

@@ -1,7 +1,7 @@
 /** The report of a backtest, and the comparison of two, as text. */
-import { formatDurationMs } from "../../../domain/duration.ts";
-import { plainWords } from "../../../domain/plain-words.ts";
-import { formatTime } from "../../../domain/time-text.ts";
+import { formatDurationMs } from "../../../domain/text/duration.ts";
+import { plainWords } from "../../../domain/text/plain-words.ts";
+import { formatTime } from "../../../domain/text/time-text.ts";
 import type { Comparison } from "../../../replay/compare-runs.ts";
 import type { BacktestReport, LeadTime, ReportedAlert } from "../../../replay/report.ts";
 import { counted, type Paint, severityTint } from "../../terminal/print.ts";

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { DaemonSettings } from "../../../daemon/settings.ts";
-import { formatTime } from "../../../domain/time-text.ts";
+import { formatTime } from "../../../domain/text/time-text.ts";
 import type { History } from "../../../history/index.ts";
 import type { LoadInput, RuleSet } from "../../../rules/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../../command.ts";
@@ -102,7 +102,7 @@ export async function rulesOf(
 ): Promise<Rules> {
   const { readTextFile } = await import("../../../config/index.ts");
   const { formatProblem, loadRules } = await import("../../../rules/index.ts");
-  const { realSchedulesMs } = await import("../../../collect/demand.ts");
+  const { realSchedulesMs } = await import("../../../collect/schedule/demand.ts");
   const { plannedPerSecond } = await import("../../../exchange/settings.ts");
   const configured = JSON.parse(settings.ruleSetText) as Pick<LoadInput, "files" | "overrides">;
   const texts =

@@ -1,16 +1,16 @@
 /** `perpwatch rules explain`: the reason for a rule's judgement of a subject, now or at a recorded time. */
 import type { Command } from "commander";
-import { formatDurationMs } from "../../../domain/duration.ts";
-import { endingWaitText, endWaitsText } from "../../../domain/ending-wait.ts";
+import { endingWaitText, endWaitsText } from "../../../domain/alerts/ending-wait.ts";
 import type {
   BuiltInExplanation,
   ExplainAnswer,
   ExplainedPart,
   Explanation,
-} from "../../../domain/explanation.ts";
-import { nearestName } from "../../../domain/nearest.ts";
-import { sourceWords } from "../../../domain/source-words.ts";
-import { formatTime } from "../../../domain/time-text.ts";
+} from "../../../domain/alerts/explanation.ts";
+import { formatDurationMs } from "../../../domain/text/duration.ts";
+import { nearestName } from "../../../domain/text/nearest.ts";
+import { sourceWords } from "../../../domain/text/source-words.ts";
+import { formatTime } from "../../../domain/text/time-text.ts";
 import type { History } from "../../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../../command.ts";
 import { locate } from "../../configuration.ts";

@@ -1,6 +1,6 @@
 /** The reference of the rule language: for `rules vocabulary`, and docs/rules.md. */
 
-import { sourceWords } from "../../../domain/source-words.ts";
+import { sourceWords } from "../../../domain/text/source-words.ts";
 import {
   eventKinds,
   eventVocabulary,

@@ -1,9 +1,9 @@
 /** `perpwatch rules shadow`: the messages that rules in shadow mode would have sent. */
 import type { Command } from "commander";
-import type { Alert } from "../../../domain/alert.ts";
-import { formatDurationMs } from "../../../domain/duration.ts";
-import { plainWords } from "../../../domain/plain-words.ts";
-import { formatTime } from "../../../domain/time-text.ts";
+import type { Alert } from "../../../domain/alerts/alert.ts";
+import { formatDurationMs } from "../../../domain/text/duration.ts";
+import { plainWords } from "../../../domain/text/plain-words.ts";
+import { formatTime } from "../../../domain/text/time-text.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "../../command.ts";
 import { judgingPart } from "../../configuration.ts";
 import { counted, paintFor, severityTint } from "../../terminal/print.ts";

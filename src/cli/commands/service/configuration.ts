@@ -1,7 +1,7 @@
 /** config.yaml for the services: the user's own, with the paths of history, keystore and socket set. */
 import path from "node:path";
 import { type Document, isMap, visit } from "yaml";
-import { parsedYaml, tooManyParts } from "../../../domain/yaml.ts";
+import { parsedYaml, tooManyParts } from "../../../domain/text/yaml.ts";
 import { CommandFailed } from "../../command.ts";
 
 export const serviceConfig = "/etc/perpwatch/config.yaml";

@@ -1,7 +1,8 @@
 /** The daemon's answer as the tables of `perpwatch status` take it: figures, times and the age of data. */
-import { formatDurationMs } from "../../../domain/duration.ts";
+
 import type { Source } from "../../../domain/sources.ts";
-import { formatTime, timeOfDay } from "../../../domain/time-text.ts";
+import { formatDurationMs } from "../../../domain/text/duration.ts";
+import { formatTime, timeOfDay } from "../../../domain/text/time-text.ts";
 import type { Unit } from "../../../rules/vocabulary/field-types.ts";
 import type { StatusAnswer } from "../../../web/api.ts";
 import type { Wire, WireNumber } from "../../../web/wire.ts";

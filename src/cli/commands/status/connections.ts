@@ -1,6 +1,6 @@
 /** Tables of channels, schedules and streams. */
-import { formatDurationMs } from "../../../domain/duration.ts";
-import { stretchedText } from "../../../domain/source-words.ts";
+import { formatDurationMs } from "../../../domain/text/duration.ts";
+import { stretchedText } from "../../../domain/text/source-words.ts";
 import { ago, counted, type Paint } from "../../terminal/print.ts";
 import { table } from "../../terminal/table.ts";
 import { numberOf, type Status } from "./answer.ts";

@@ -1,6 +1,6 @@
 /** Tables of wallets, accounts and positions. */
-import { formatDurationMs } from "../../../domain/duration.ts";
-import { plainWords } from "../../../domain/plain-words.ts";
+import { formatDurationMs } from "../../../domain/text/duration.ts";
+import { plainWords } from "../../../domain/text/plain-words.ts";
 import { type Paint, shortAddress } from "../../terminal/print.ts";
 import { table } from "../../terminal/table.ts";
 import { ageCell, ageOf, type Figures, numberOf, type Show, type Status } from "./answer.ts";

@@ -1,9 +1,9 @@
 /** Tables of the alerts that fire, of conditions that wait, and of what rules cannot judge. */
-import { type Alert, severityRank } from "../../../domain/alert.ts";
-import { formatDurationMs } from "../../../domain/duration.ts";
-import { endingWaitText } from "../../../domain/ending-wait.ts";
-import { sourceWords } from "../../../domain/source-words.ts";
+import { type Alert, severityRank } from "../../../domain/alerts/alert.ts";
+import { endingWaitText } from "../../../domain/alerts/ending-wait.ts";
 import type { FiringAlert } from "../../../domain/status.ts";
+import { formatDurationMs } from "../../../domain/text/duration.ts";
+import { sourceWords } from "../../../domain/text/source-words.ts";
 import { type Paint, severityTint } from "../../terminal/print.ts";
 import { table } from "../../terminal/table.ts";
 import type { Status, Time } from "./answer.ts";

@@ -1,5 +1,5 @@
 /** The first lines, about the daemon and the exchange, and the last, a line for each of its parts. */
-import { formatDurationMs } from "../../../domain/duration.ts";
+import { formatDurationMs } from "../../../domain/text/duration.ts";
 import { counted, type Paint } from "../../terminal/print.ts";
 import { ageOf, numberOf, type Show, type Status, type Time } from "./answer.ts";
 

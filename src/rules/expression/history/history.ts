@@ -3,7 +3,7 @@
  * rule are known at load; the watch keeps exactly those.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { formatDurationMs, parseDurationMs } from "../../../domain/duration.ts";
+import { formatDurationMs, parseDurationMs } from "../../../domain/text/duration.ts";
 import type { Compiled, WindowFunction } from "../../rule.ts";
 import { type Env, type Facts, Unknown } from "../../value.ts";
 import type { RuleEventKind } from "../../vocabulary/field-types.ts";

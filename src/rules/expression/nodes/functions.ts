@@ -1,6 +1,6 @@
 /** The functions that expressions may call: a closed list with a closure for each. Other functions are refused. */
-import { formatDurationMs, parseDurationMs } from "../../../domain/duration.ts";
-import { hasDate } from "../../../domain/time-text.ts";
+import { formatDurationMs, parseDurationMs } from "../../../domain/text/duration.ts";
+import { hasDate } from "../../../domain/text/time-text.ts";
 import { formatAgo, formatAmount, formatPercent, formatPrice, formatUsd } from "../../format.ts";
 import type { TickOf } from "../../rule.ts";
 import { type FactScalar, Unknown, type Value } from "../../value.ts";

@@ -1,5 +1,5 @@
 /**
- * Profit and equity over time, from the accounts' past versions (account-history.ts). A point has the values at the end
+ * Profit and equity over time, from the accounts' past versions (accounts/history.ts). A point has the values at the end
  * of its bucket, or the present ones if the bucket is not complete. Profit is the realized profit of trades before fees
  * and funding, which have their own fields:
  *

@@ -1,7 +1,7 @@
 /** Open changes of collateral as stored in history. */
 
 import { z } from "zod";
-import { keptNumber } from "../../../domain/kept.ts";
+import { keptNumber } from "../../../domain/stored/kept.ts";
 import type { CashRecord, LooseRecord } from "../records/cash-record.ts";
 import type { ExplainedFlow } from "./explained-flows.ts";
 import type { OpenChange } from "./open-change.ts";

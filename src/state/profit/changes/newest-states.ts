@@ -3,7 +3,7 @@
  * about its PDA index does not list is empty: one that was opened and closed between two answers has records, but no state.
  */
 
-import { FewMap } from "../../../domain/few-map.ts";
+import { FewMap } from "../../../domain/structures/few-map.ts";
 import { usdFromQuoteLots } from "../../../margin/units.ts";
 import type { CashRecord, Place } from "../records/cash-record.ts";
 import { exactUsd, isAfter } from "../records/record-order.ts";

@@ -4,8 +4,8 @@
  */
 
 import { z } from "zod";
-import { FewMap } from "../../../domain/few-map.ts";
-import { keptNumber } from "../../../domain/kept.ts";
+import { keptNumber } from "../../../domain/stored/kept.ts";
+import { FewMap } from "../../../domain/structures/few-map.ts";
 
 export class Slots extends FewMap<string, number> {
   constructor(slots: Iterable<readonly [string, number]> = []) {

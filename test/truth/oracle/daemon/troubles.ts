@@ -1,5 +1,5 @@
 /** The part of a scenario's troubles that figures of the daemon are held against. */
-import { blindRule, unreachableRule } from "../../../../src/domain/built-in.ts";
+import { blindRule, unreachableRule } from "../../../../src/domain/alerts/built-in.ts";
 import type { Outcome } from "../../scenario.ts";
 import { livesOf } from "../lives.ts";
 import type { Parts } from "../seen.ts";

@@ -1,5 +1,5 @@
 /** Items that are owed and not delivered, by what was committed. */
-import type { OwedItem } from "../../../../src/domain/delivery.ts";
+import type { OwedItem } from "../../../../src/domain/alerts/delivery.ts";
 import type { Observation } from "../../../../src/domain/observation.ts";
 
 const roomMs = 10;

@@ -1,0 +1,147 @@
+/**
+ * Handles records that do not match the contract: counted each time, logged once, stored for inspection once an hour a
+ * kind. A kind is an endpoint and the invalid fields, or the error if it concerns no field; numbers (of rows, of
+ * characters) do not distinguish kinds. The other side decides what it sends, so each of these has a limit.
+ */
+import type { Clock } from "../../domain/clock.ts";
+import { hideSecretsAtBeginning } from "../../domain/text/hidden-secrets.ts";
+import { type BadRecordReport, MOST_KEPT_BODY } from "../../exchange/index.ts";
+import type { CollectLog } from "../log.ts";
+
+const KEEP_AGAIN_MS = 3_600_000;
+const MOST_KINDS = 1_000;
+/** Maximum number of separate problems of an endpoint; more are one kind. */
+const MOST_PROBLEMS = 20;
+/** Maximum number of bodies stored an hour, of all kinds. One may have 64 Ki characters. */
+const MOST_KEPT = 100;
+const MOST_PATH = 200;
+const MOST_PROBLEM = 1_000;
+const MOST_WORD = 100;
+/** The part of a text that is searched for secrets: a truncated secret could not be recognized. */
+const MOST_SEARCHED = 16_384;
+
+/** A body to store. */
+export interface BadRecord {
+  /** Name in the table of endpoints. */
+  readonly source: string;
+  readonly wallet: string | null;
+  readonly endpoint: string;
+  /** First invalid field; empty: the whole answer. */
+  readonly field: string;
+  /** One line for people. */
+  readonly problem: string;
+  readonly body: string;
+}
+
+export class BadRecords {
+  readonly #clock: Clock;
+  readonly #log: CollectLog;
+  readonly #secrets: () => readonly string[];
+  readonly #keep: (record: BadRecord) => void;
+  readonly #kinds = new Map<string, number>();
+  readonly #problems = new Map<string, Set<string>>();
+  readonly #words = new Set<string>();
+  /** Start of the hour for which bodies are counted, ms. */
+  #hourMs = Number.NEGATIVE_INFINITY;
+  #keptInHour = 0;
+  readonly #limitsLogged = new Set<string>();
+  count = 0;
+
+  /** @param secrets the current tokens, which are removed from texts of the exchange */
+  constructor(
+    clock: Clock,
+    log: CollectLog,
+    keep: (record: BadRecord) => void,
+    secrets: () => readonly string[] = () => [],
+  ) {
+    this.#secrets = secrets;
+    this.#clock = clock;
+    this.#log = log;
+    this.#keep = keep;
+  }
+
+  /** Returns the beginning of a text of the exchange without secrets, for storage. */
+  readonly withoutSecrets = (text: string, most = MOST_KEPT_BODY): string =>
+    hideSecretsAtBeginning(text, this.#secrets(), most);
+
+  take({ endpoint, wallet, problem, fields, body }: BadRecordReport): void {
+    this.count++;
+    const paths = fields.map(({ path }) => beginningOf(path, MOST_PATH)).filter((path) => path !== "");
+    const text = beginningOf(problem, MOST_PROBLEM);
+    const about = paths.length > 0 ? paths.join(" ") : this.#problemOf(endpoint, text);
+    const kind = `${endpoint} ${about.replace(/\d+/g, "n")}`;
+    const field = beginningOf(fields[0]?.path ?? "", MOST_PATH);
+    const now = this.#clock.elapsedMs();
+    const keptMs = this.#kinds.get(kind);
+    if (keptMs === undefined) {
+      if (this.#kinds.size >= MOST_KINDS) {
+        this.#logLimit(
+          `more than ${MOST_KINDS} kinds of records are not known here: more kinds are only counted`,
+        );
+        return;
+      }
+      this.#log.warn({ endpoint, wallet, field }, `the exchange sent what is not known here: ${text}`);
+    }
+    if (keptMs !== undefined && now - keptMs < KEEP_AGAIN_MS) return;
+    // The search for secrets is slow: done only for stored bodies.
+    const hasPlace = this.#hasPlace(now);
+    this.#kinds.set(kind, hasPlace ? now : Number.NEGATIVE_INFINITY);
+    const kept = hasPlace ? body() : null;
+    if (kept === null) return;
+    this.#keptInHour++;
+    this.#keep({
+      source: endpoint,
+      wallet,
+      endpoint,
+      field,
+      problem: text,
+      body: kept.slice(0, MOST_KEPT_BODY),
+    });
+  }
+
+  /** Returns false if the maximum of this hour is reached. */
+  #hasPlace(nowMs: number): boolean {
+    if (nowMs - this.#hourMs >= KEEP_AGAIN_MS) {
+      this.#hourMs = nowMs;
+      this.#keptInHour = 0;
+    }
+    if (this.#keptInHour < MOST_KEPT) return true;
+    this.#logLimit(
+      `${MOST_KEPT} records that are not known here were kept within an hour: no more are kept in it`,
+    );
+    return false;
+  }
+
+  /** Logs a reached limit once. */
+  #logLimit(text: string): void {
+    if (this.#limitsLogged.has(text)) return;
+    this.#limitsLogged.add(text);
+    this.#log.warn({}, text);
+  }
+
+  #problemOf(endpoint: string, problem: string): string {
+    const known = this.#problems.get(endpoint) ?? new Set();
+    this.#problems.set(endpoint, known);
+    const one = problem.replace(/\d+/g, "n").slice(0, 200);
+    if (!known.has(one) && known.size >= MOST_PROBLEMS) return "more";
+    known.add(one);
+    return one;
+  }
+
+  /** Logs an enum value that the rule language does not know. It is no bad record: it is read as "other". */
+  unknownWord(endpoint: string, field: string, whole: string): void {
+    const name = `${endpoint} ${field} ${beginningOf(whole, MOST_WORD)}`;
+    if (this.#words.has(name) || this.#words.size >= MOST_KINDS) return;
+    this.#words.add(name);
+    const word = beginningOf(this.withoutSecrets(whole, MOST_SEARCHED), MOST_WORD);
+    this.#log.warn(
+      { endpoint, field, word },
+      `${endpoint}: ${field} has a word that is not known here; it reads as "other"`,
+    );
+  }
+}
+
+/** Returns a copy of the beginning of a text. A slice would keep the whole text in memory. */
+function beginningOf(text: string, most: number): string {
+  return text.length <= most ? text : Buffer.from(text.slice(0, most)).toString();
+}

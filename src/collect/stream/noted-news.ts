@@ -1,0 +1,170 @@
+/** Stream data that waits to be passed on together: the newest state of each thing; every event and status change. */
+import type { MarketPrices } from "../../domain/account.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { Event } from "../../domain/event.ts";
+import type { Observation } from "../../domain/observation.ts";
+import type { AccountBook } from "../accounts.ts";
+import type { BadRecords } from "../anomalies/bad-records.ts";
+import type { CollectLog } from "../log.ts";
+import type { EventPublisher } from "../paging/event-publisher.ts";
+import { subaccountState } from "../translate/trader-state.ts";
+import { Coalescer } from "./coalesce.ts";
+import type { Followed, FollowedTraders } from "./followed-traders.ts";
+
+/** Maximum waiting events of one wallet; more are left to the inbox. */
+export const maxWaitingEvents = 500;
+/** Maximum waiting changes of the exchange's status; the oldest are dropped. */
+const maxWaitingStatuses = 20;
+
+export interface NotedNewsOptions {
+  readonly clock: Clock;
+  readonly observe: (observation: Observation) => Promise<void>;
+  /** Called for a wallet with a newly seen account. */
+  readonly onNewAccount: (wallet: string) => void;
+  readonly accounts: AccountBook;
+  readonly publisher: EventPublisher;
+  readonly badRecords: BadRecords;
+  readonly log: CollectLog;
+}
+
+type ExchangeStatus = Pick<
+  Extract<Observation, { kind: "exchangeStatus" }>,
+  "active" | "gated" | "withdrawalsAvailable"
+>;
+export class NotedNews {
+  readonly #options: NotedNewsOptions;
+  readonly #followed: FollowedTraders;
+  readonly #coalescer: Coalescer;
+  readonly #prices = new Map<string, MarketPrices>();
+  readonly #states = new Map<string, Set<number> | null>();
+  /** In order of arrival: each change is an event. */
+  readonly #statuses: ExchangeStatus[] = [];
+  readonly #events = new Map<string, Event[]>();
+
+  constructor(options: NotedNewsOptions, followed: FollowedTraders) {
+    this.#options = options;
+    this.#followed = followed;
+    this.#coalescer = new Coalescer(options.clock, () => this.#handOn());
+  }
+
+  async stop(): Promise<void> {
+    await this.#coalescer.stop();
+  }
+
+  prices(prices: MarketPrices): void {
+    this.#prices.set(prices.symbol.toUpperCase(), prices);
+    this.#coalescer.noted();
+  }
+
+  /** Removes waiting prices that a poll has replaced: a price sent before the request would overwrite the newer one. */
+  polledPrices(newest: readonly MarketPrices[]): void {
+    for (const prices of newest) {
+      const key = prices.symbol.toUpperCase();
+      if (this.#prices.get(key) !== prices) this.#prices.delete(key);
+    }
+  }
+
+  /** Notes the new state of a trader account. @param told the changed subaccounts; null: all */
+  state(key: string, told: readonly number[] | null): void {
+    const noted = this.#states.get(key);
+    if (told === null || noted === null) this.#states.set(key, null);
+    else this.#states.set(key, new Set([...(noted ?? []), ...told]));
+    this.#coalescer.noted();
+  }
+
+  /** Removes a waiting state: a poll returned one that includes it. */
+  polledState(key: string): void {
+    this.#states.delete(key);
+  }
+
+  status(status: ExchangeStatus): void {
+    const last = this.#statuses.at(-1);
+    const { active, gated, withdrawalsAvailable } = status;
+    if (last?.active === active && last.gated === gated && last.withdrawalsAvailable === withdrawalsAvailable)
+      return;
+    this.#statuses.push(status);
+    if (this.#statuses.length > maxWaitingStatuses) this.#statuses.shift();
+    this.#coalescer.noted();
+  }
+
+  /**
+   * Notes events of a wallet; those beyond the maximum are left to the inbox. @param make creates them when they are
+   * taken
+   */
+  events(name: string, make: () => readonly Event[]): void {
+    const events = this.#events.get(name) ?? [];
+    if (events.length >= maxWaitingEvents) return;
+    events.push(...make());
+    this.#events.set(name, events);
+    this.#coalescer.noted();
+  }
+
+  /** Passes on all noted changes, of each thing the newest. */
+  async #handOn(): Promise<void> {
+    try {
+      await Promise.all(this.#handed());
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : "unknown";
+      this.#options.log.warn({ detail }, "what the stream told could not be recorded");
+    }
+  }
+
+  #handed(): Promise<void>[] {
+    const { observe } = this.#options;
+    const handed: Promise<void>[] = [];
+    const atMs = this.#options.clock.nowMs();
+    // Each at its own millisecond, which distinguishes events.
+    for (const [index, status] of this.#statuses.splice(0).entries())
+      handed.push(observe({ kind: "exchangeStatus", atMs: atMs + index, ...status }));
+    if (this.#prices.size > 0) {
+      handed.push(observe({ kind: "prices", atMs, markets: [...this.#prices.values()], live: true }));
+      this.#prices.clear();
+    }
+    for (const [key, told] of this.#states) {
+      const followed = this.#followed.of(key);
+      if (followed) handed.push(...this.#stateOf(followed, told, atMs));
+    }
+    this.#states.clear();
+    for (const [name, events] of [...this.#events]) {
+      this.#events.delete(name);
+      handed.push(this.#tell(name, events));
+    }
+    return handed;
+  }
+
+  #stateOf({ wallet, pdaIndex, mirror }: Followed, told: Set<number> | null, atMs: number): Promise<void>[] {
+    const { accounts, badRecords, observe, onNewAccount } = this.#options;
+    const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
+    const mirrored = mirror.now();
+    const rows = mirrored.subaccounts;
+    const fresh = accounts.take(
+      wallet,
+      pdaIndex,
+      rows.map((row) => row.subaccountIndex),
+    );
+    if (fresh.length > 0) onNewAccount(wallet.name);
+    const { slot, slotIndex } = mirrored;
+    return [
+      observe({
+        kind: "accounts",
+        wallet: wallet.name,
+        pdaIndex,
+        atMs,
+        slot,
+        slotIndex,
+        subaccounts: rows
+          .filter((row) => told === null || told.has(row.subaccountIndex))
+          .map((row) => subaccountState(row, onUnknown)),
+        ...(told === null ? {} : { told: [...told] }),
+      }),
+    ];
+  }
+
+  async #tell(name: string, events: readonly Event[]): Promise<void> {
+    const { publisher, observe } = this.#options;
+    const wallet = this.#followed.wallet(name);
+    if (!wallet) return;
+    const run = { wallet, observe, nowMs: () => this.#options.clock.nowMs() };
+    await publisher.publish(run, "notifications", { events, live: true });
+  }
+}
