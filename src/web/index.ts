@@ -2,7 +2,7 @@
  * The local API and page.
  *
  *   dashboard.ts    opens and closes it       socket.ts   the owner's socket      server.ts   common parts of answers
- *   api.ts          /api/v1                   metrics/    /metrics, health checks limits/     connections, requests, durations
+ *   api.ts          /api/v1                   metrics/    /metrics, and health    limits/     connections, requests, durations
  *   page/           the status page           client.ts   requests of commands    wire.ts     numbers in JSON
  *   authorizer.ts   rights over TCP           access/     sessions, tokens, links, passwords
  */
