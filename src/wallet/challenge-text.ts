@@ -23,7 +23,7 @@ const labelledNonces = /\bnonce\b["']?\s*[:=]?\s*["']?([\w-]+)/gi;
 const day = /\d{4}-\d\d-\d\d/;
 /** ISO 8601 with a time of day, or seconds or milliseconds since 1970 as a word of its own. */
 const times =
-  /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?|(?<![\w.-])\d{10}(?:\d{3})?(?![\w-]|\.\d)/gi;
+  /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?|(?<![\w.-])\d{10}(?:\d{3})?(?![\w-]|\.\d)/g;
 
 export interface LoginText {
   readonly text: string;
@@ -79,9 +79,11 @@ function placeNonce(text: string, nonceId: string): string | null {
 
 /** Null: it is no nonce. A nonce says nothing: whatever stands in its place is signed, so its kind is a part of the form. */
 function kindOf(nonce: string): string | null {
-  if (nonce.length < 8 || nonce.length > 64 || !/\d/.test(nonce)) return null;
+  if (nonce.length < 8 || nonce.length > 64) return null;
   if (/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(nonce)) return "uuid";
+  // One of 130,000 nonces of 12 digits has letters alone.
   if (/^(?:[\da-f]+|[\dA-F]+)$/.test(nonce)) return "hex";
+  if (!/\d/.test(nonce)) return null;
   // Words, days and addresses say something.
   if (/[a-z]{6}|[A-Z]{6}/.test(nonce) || day.test(nonce) || isAddress(nonce)) return null;
   if (/^[\da-z]+$/i.test(nonce)) return "letters and digits";
@@ -93,5 +95,5 @@ function momentOf(time: string): number {
   if (/^\d{13}$/.test(time)) return Number(time);
   // Without a zone it is taken as UTC.
   const iso = time.replace(" ", "T");
-  return Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/i.test(iso) ? iso : `${iso}Z`);
+  return Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(iso) ? iso : `${iso}Z`);
 }

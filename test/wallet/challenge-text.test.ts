@@ -32,6 +32,11 @@ test.each<[string, string, string]>([
     "{address} nonce={nonce hex} {time} {time} {time} {time}",
   ],
   [
+    "a nonce of hex digits that are letters",
+    `${exampleAddress}\nnonce: ecdadfbddfe`,
+    "{address}\nnonce: {nonce hex}",
+  ],
+  [
     "the nonce twice",
     `${exampleAddress}\nnonce: a1b2c3d4\nagain: a1b2c3d4`,
     "{address}\nnonce: {nonce hex}\nagain: {nonce hex}",
@@ -64,6 +69,7 @@ test.each<[string, string, RegExp]>([
   ["a time that is none", message.replace("-10-05", "-19-05"), /not within 15 minutes/],
   ["seconds of another year", `${message}\n1000000000`, /not within 15 minutes/],
   ["a day without its time", `${message}\nuntil 9999-12-31`, /a day without its time/],
+  ["a time in small letters", `${message}\nuntil 2026-10-05t15:01:00Z`, /a day without its time/],
   ["nothing", "", /does not name/],
 ])("%s is not signed", (_what, text, said) => {
   expect(() => form(text)).toThrow(BadChallenge);
