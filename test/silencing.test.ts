@@ -1,7 +1,6 @@
 /** Silences set by people from a shell and from chats at the same time. */
 import { expect, test } from "vitest";
-import type { SourceParts } from "../src/daemon/answers/source-parts.ts";
-import { DaemonSource } from "../src/daemon/daemon-source.ts";
+import { Silencing } from "../src/daemon/answers/silencing.ts";
 import type { Silence } from "../src/domain/alerts/silence.ts";
 import type { Observation } from "../src/domain/observation.ts";
 import { FakeClock } from "./support/clock.ts";
@@ -18,7 +17,7 @@ function world() {
       silences.push(seen.silence);
     },
   };
-  const source = new DaemonSource({ clock, ingest } as unknown as SourceParts);
+  const source = new Silencing(ingest as unknown as ConstructorParameters<typeof Silencing>[0], clock);
   const wish = (wallet: string, endsMs = clock.nowMs() + 3_600_000) => ({
     ...{ matchers: [`wallet=${wallet}`], author: "ann", comment: "", endsMs },
   });
@@ -27,13 +26,13 @@ function world() {
 
 test("two people who silence at once have a silence each", async () => {
   const { source, silences, wish, hear } = world();
-  const both = Promise.all([source.silence(wish("a"), false), source.silence(wish("b"), false)]);
-  await source.silence(wish("c"), true);
+  const both = Promise.all([source.add(wish("a"), false), source.add(wish("b"), false)]);
+  await source.add(wish("c"), true);
   hear();
   const ids = (await both).map((one) => (one.kind === "done" ? one.silence.id : null));
   expect(ids).toEqual([1, 2]);
   expect(silences.map(({ id }) => id)).toEqual([1, 2]);
-  const next = await source.silence(wish("d"), false);
+  const next = await source.add(wish("d"), false);
   expect(next).toMatchObject({ silence: { id: 3 } });
 });
 
@@ -41,7 +40,7 @@ test("a silence whose end is not a valid time is refused", async () => {
   const { clock, source, silences, wish, hear } = world();
   hear();
   for (const endsMs of [9e15, Number.POSITIVE_INFINITY, clock.nowMs() + 11 * 31_536_000_000])
-    expect(await source.silence(wish("a", endsMs), false)).toEqual({
+    expect(await source.add(wish("a", endsMs), false)).toEqual({
       kind: "wrong",
       problem: "a silence ends within ten years",
     });

@@ -8,12 +8,15 @@
  */
 
 import { hostname } from "node:os";
+import path from "node:path";
 import { allReceivers } from "../alerts/routing/route.ts";
 import { systemClock } from "../domain/clock.ts";
 import { reloadSources } from "../domain/sources.ts";
 import type { DaemonStatus } from "../domain/status.ts";
 import { Signal } from "../domain/structures/signal.ts";
 import { createDashboard, type PageLink } from "../web/index.ts";
+import type { DaemonReport } from "./answers/daemon-report.ts";
+import { answersStage } from "./assembly/answers-stage.ts";
 import { collectionStage } from "./assembly/collection-stage.ts";
 import { deliveryStage } from "./assembly/delivery-stage.ts";
 import { engineStage } from "./assembly/engine-stage.ts";
@@ -21,20 +24,10 @@ import { exchangeStage } from "./assembly/exchange-stage.ts";
 import type { Basics, DaemonParts, Signals } from "./assembly/parts.ts";
 import { storeStage } from "./assembly/store-stage.ts";
 import { ConfigurationNotes } from "./configuration-notes.ts";
-import { DaemonSource } from "./daemon-source.ts";
 import type { DaemonDeps } from "./deps.ts";
 import { changedFixedSections } from "./fixed-sections.ts";
-import { LoopLag } from "./loop-lag.ts";
-import { Pace } from "./settings/pace.ts";
 import type { DaemonSettings } from "./settings.ts";
-import {
-  followPace,
-  heartbeatOf,
-  type LastTurn,
-  maintainStore,
-  observeFigures,
-  reportLostTime,
-} from "./upkeep.ts";
+import { followPace, maintainStore, observeFigures, reportLostTime } from "./upkeep.ts";
 import { version } from "./version.ts";
 import { WatchReplacer } from "./watch-replacer.ts";
 
@@ -70,48 +63,47 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
   };
   const onStop: OnStop = (one) => void undo.push(one);
   try {
-    let source: DaemonSource | null = null;
+    let report: DaemonReport | null = null;
     const broken = new Signal<[unknown]>();
     const basics = basicsOf(settings, deps, onStop, broken, () => {
-      if (source === null) throw new Error("a part of the daemon asked before all of them were made");
-      return source;
+      if (report === null) throw new Error("a chat asked for the status before all parts were made");
+      return report.status();
     });
     const parts = await assemble(basics);
+    report = parts.report;
     const rejected = new Promise<never>((_, reject) => broken.listen(reject));
     rejected.catch(() => {});
-    const lastTurn: LastTurn = { atMs: null };
-    const heartbeat = heartbeatOf(parts, lastTurn);
-    const pace = new Pace(settings, parts.startedMs);
-    const loopLag = new LoopLag(parts.machine);
+    const { pace } = parts;
     const watchReplacer = new WatchReplacer(parts, pace);
-    source = new DaemonSource({
-      ...{ ...parts, settings, heartbeat, loopLag, pace },
-      signer: deps.signer ?? { trouble: "" },
-      databasePath: settings.history.path,
-    });
-    const notes = await startWork(parts, source, stopping.signal);
+    const notes = await startWork(parts, stopping.signal);
     const dashboard = (deps.outside?.createDashboard ?? createDashboard)({
-      ...{ source, store: parts.store, log: parts.log, clock: parts.clock, machine: parts.machine },
+      ...{
+        source: parts.source,
+        store: parts.store,
+        log: parts.log,
+        clock: parts.clock,
+        machine: parts.machine,
+      },
       listen: settings.dashboard,
       socketPath: `${settings.history.path}.sock`,
     });
     const { url } = await dashboard.start(stopping.signal);
     onStop(() => dashboard.stop());
-    onStop(observeFigures(parts, source, lastTurn));
+    onStop(observeFigures(parts));
     onStop(maintainStore(parts));
     onStop(followPace(parts, pace, () => watchReplacer.replace()));
-    for (const one of [heartbeat, parts.audits, parts.drills, loopLag, parts.digest, parts.handOvers]) {
+    const { heartbeat, audits, drills, loopLag, digest, handOvers } = parts;
+    for (const one of [heartbeat, audits, drills, loopLag, digest, handOvers]) {
       void one?.start();
       onStop(() => one?.stop());
     }
-    source.running();
+    parts.report.running();
     const running = { ...parts, dashboard, notes, watchReplacer };
     const { exchange, ingest, outbox, acknowledger } = parts;
-    const answers = source;
     return {
       url,
       pageLink: () => dashboard.link(),
-      status: () => answers.status(),
+      status: () => parts.report.status(),
       broken: rejected,
       reload: (next) => reload(running, next),
       signInAgain: () => exchange.sessions.tryAgain(),
@@ -133,14 +125,16 @@ function basicsOf(
   deps: DaemonDeps,
   onStop: OnStop,
   broken: Signals["broken"],
-  source: () => DaemonSource,
+  status: Basics["status"],
 ): Basics {
   const { rotas, templates, routing } = settings;
+  const host = deps.outside?.host ?? hostname();
   return {
-    ...{ settings, deps, onStop, source, log: deps.log },
+    ...{ settings, deps, onStop, status, log: deps.log },
+    sender: `perpwatch on ${host}`,
+    instance: path.resolve(settings.history.path),
     machine: deps.clock ?? systemClock(),
     random: deps.random ?? Math.random,
-    host: deps.outside?.host ?? hostname(),
     signals: {
       session: new Signal(),
       badRecord: new Signal(),
@@ -164,15 +158,12 @@ async function assemble(basics: Basics): Promise<DaemonParts> {
   const exchanged = { ...stored, ...(await exchangeStage(stored)) };
   const judged = { ...exchanged, ...(await engineStage(exchanged)) };
   const delivered = { ...judged, ...deliveryStage(judged) };
-  return { ...delivered, ...collectionStage(delivered) };
+  const collecting = { ...delivered, ...collectionStage(delivered) };
+  return { ...collecting, ...answersStage(collecting) };
 }
 
 /** Starts delivery first, so that pending messages of an earlier run leave even if the exchange does not answer. */
-async function startWork(
-  parts: DaemonParts,
-  source: DaemonSource,
-  stopping: AbortSignal,
-): Promise<ConfigurationNotes> {
+async function startWork(parts: DaemonParts, stopping: AbortSignal): Promise<ConfigurationNotes> {
   const { settings, store, machine, clock, startedMs, lastAliveMs, signals, onStop } = parts;
   const { exchange, ingest, outbox, acknowledger, drills, collectors } = parts;
   // They end in order, after the last changes are written, and not with the signal.
@@ -189,7 +180,7 @@ async function startWork(
   });
   ingest.start();
   onStop(async () => {
-    source.stopping();
+    parts.report.stopping();
     await ingest.observe({ kind: "stopped", atMs: clock.nowMs() });
     await ingest.stop();
   });

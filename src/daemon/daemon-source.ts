@@ -1,11 +1,9 @@
 /** Answers what shells, the page and scrapers ask of the running daemon, and does what they tell it. */
-import type { Alert, AlertChange } from "../domain/alerts/alert.ts";
+import type { Alert } from "../domain/alerts/alert.ts";
 import type { ChartSeries } from "../domain/alerts/chart.ts";
-import type { Message } from "../domain/alerts/delivery.ts";
 import type { ExplainAnswer } from "../domain/alerts/explanation.ts";
 import type { Silence, SilenceWish } from "../domain/alerts/silence.ts";
 import type { InboxAudit } from "../domain/inbox.ts";
-import type { DaemonFigures } from "../domain/observation.ts";
 import type {
   AlertQuery,
   AlertStory,
@@ -23,10 +21,7 @@ import type {
 import type { DaemonStatus } from "../domain/status.ts";
 import type { Compacted } from "../domain/stored/history.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
-import { AlertAnswers } from "./answers/alert-answers.ts";
-import { DaemonReport } from "./answers/daemon-report.ts";
 import { notificationRows } from "./answers/notification-rows.ts";
-import { Silencing } from "./answers/silencing.ts";
 import type { SourceParts } from "./answers/source-parts.ts";
 import { sendTest } from "./answers/test-send.ts";
 import type { DaemonSettings } from "./settings.ts";
@@ -38,40 +33,17 @@ const compactMs = 5_000;
 
 export class DaemonSource implements DashboardSource {
   readonly #parts: SourceParts;
-  readonly #report: DaemonReport;
-  readonly #alerts: AlertAnswers;
-  readonly #silencing: Silencing;
+
   constructor(parts: SourceParts) {
     this.#parts = parts;
-    this.#report = new DaemonReport(parts);
-    this.#alerts = new AlertAnswers(parts);
-    this.#silencing = new Silencing(parts.ingest, parts.clock);
-  }
-
-  running(): void {
-    this.#report.running();
-  }
-
-  stopping(): void {
-    this.#report.stopping();
-  }
-
-  /** Brings figures up to date that cost a look at the disk. */
-  refresh(): Promise<void> {
-    return this.#report.refresh();
   }
 
   status(): DaemonStatus {
-    return this.#report.status();
-  }
-
-  /** The facts behind `daemon.*` in rules. */
-  figures(): DaemonFigures {
-    return this.#report.figures();
+    return this.#parts.report.status();
   }
 
   ready(): Readiness {
-    return this.#report.ready();
+    return this.#parts.report.ready();
   }
 
   explain(rule: string, subject: string): ExplainAnswer {
@@ -85,40 +57,31 @@ export class DaemonSource implements DashboardSource {
   }
 
   alerts(query: AlertQuery): Promise<readonly Alert[]> {
-    return this.#alerts.alerts(query);
+    return this.#parts.alertAnswers.alerts(query);
   }
 
   alert(id: number): Promise<AlertStory | null> {
-    return this.#alerts.alert(id);
+    return this.#parts.alertAnswers.alert(id);
   }
 
   chart(alertId: number): Promise<ChartSeries | null> {
-    return this.#alerts.chart(alertId);
-  }
-
-  shownIn(messageId: string, revision: number): Promise<readonly AlertChange[] | null> {
-    return this.#alerts.shownIn(messageId, revision);
-  }
-
-  /** As chatActions. */
-  criticalMessages(sealedFromMs: number): Promise<readonly Message[]> {
-    return this.#parts.store.messages({ sealedFromMs, severity: "critical" });
+    return this.#parts.alertAnswers.chart(alertId);
   }
 
   acknowledgeAlert(id: number, by: string, comment: string, changeId?: number) {
-    return this.#alerts.acknowledgeAlert(id, by, comment, changeId);
+    return this.#parts.alertAnswers.acknowledgeAlert(id, by, comment, changeId);
   }
 
   silences(): readonly Silence[] {
-    return this.#silencing.all();
+    return this.#parts.silencing.all();
   }
 
   silence(wish: SilenceWish, preview: boolean): Promise<SilenceOutcome> {
-    return this.#silencing.add(wish, preview);
+    return this.#parts.silencing.add(wish, preview);
   }
 
   expireSilence(id: number, by: string) {
-    return this.#silencing.expire(id, by);
+    return this.#parts.silencing.expire(id, by);
   }
 
   async notifications(query: NotificationQuery): Promise<readonly NotificationRow[] | null> {

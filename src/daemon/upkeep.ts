@@ -7,7 +7,7 @@ import type { Clock } from "../domain/clock.ts";
 import { stretchedText } from "../domain/text/source-words.ts";
 import type { History } from "../history/index.ts";
 import type { IngestLoop } from "../ingest/loop.ts";
-import type { DaemonSource } from "./daemon-source.ts";
+import type { DaemonReport } from "./answers/daemon-report.ts";
 import type { DaemonDeps } from "./deps.ts";
 import { every } from "./every.ts";
 import { Heartbeat } from "./heartbeat.ts";
@@ -58,14 +58,19 @@ export interface LastTurn {
  * Observes the daemon's own figures.
  * @returns a function that ends it
  */
-export function observeFigures(
-  { machine, clock, ingest }: UpkeepParts,
-  source: DaemonSource,
-  lastTurn: LastTurn,
-): () => void {
+export function observeFigures({
+  machine,
+  clock,
+  ingest,
+  report,
+  lastTurn,
+}: Pick<UpkeepParts, "machine" | "clock" | "ingest"> & {
+  readonly report: DaemonReport;
+  readonly lastTurn: LastTurn;
+}): () => void {
   return every(machine, figuresEveryMs, async () => {
-    await source.refresh();
-    await ingest.observe({ kind: "daemon", atMs: clock.nowMs(), figures: source.figures() });
+    await report.refresh();
+    await ingest.observe({ kind: "daemon", atMs: clock.nowMs(), figures: report.figures() });
     lastTurn.atMs = clock.elapsedMs();
   });
 }

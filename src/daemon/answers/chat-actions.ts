@@ -1,21 +1,29 @@
-/** The questions and actions of chats, and the charts of channels, answered by a source that is made after the channels. */
+/** The questions and actions of chats, and the charts of channels. */
 import type { Charts, ChatActions } from "../../domain/ports.ts";
-import type { DaemonSource } from "../daemon-source.ts";
+import type { DaemonStatus } from "../../domain/status.ts";
+import type { History } from "../../history/index.ts";
+import type { AlertAnswers } from "./alert-answers.ts";
+import type { Silencing } from "./silencing.ts";
 
-/** @param source given once there is one; channels are made before it, and people act later than that */
-export function chatActions(source: () => DaemonSource): ChatActions {
+interface ChatParts {
+  readonly alertAnswers: AlertAnswers;
+  readonly silencing: Silencing;
+  readonly store: History;
+  readonly status: () => DaemonStatus;
+}
+
+export function chatActions({ alertAnswers, silencing, store, status }: ChatParts): ChatActions {
   return {
-    status: () => source().status(),
-    alert: (id) => source().alert(id),
-    acknowledgeAlert: (...given) => source().acknowledgeAlert(...given),
-    shownIn: (...given) => source().shownIn(...given),
-    criticalMessages: (...given) => source().criticalMessages(...given),
-    silence: (...given) => source().silence(...given),
-    silences: () => source().silences(),
+    status,
+    alert: (id) => alertAnswers.alert(id),
+    acknowledgeAlert: (...given) => alertAnswers.acknowledgeAlert(...given),
+    shownIn: (...given) => alertAnswers.shownIn(...given),
+    criticalMessages: (sealedFromMs) => store.messages({ sealedFromMs, severity: "critical" }),
+    silence: (...given) => silencing.add(...given),
+    silences: () => silencing.all(),
   };
 }
 
-/** As chatActions. */
-export function charts(source: () => DaemonSource): Charts {
-  return { series: (alertId) => source().chart(alertId) };
+export function charts(alertAnswers: AlertAnswers): Charts {
+  return { series: (alertId) => alertAnswers.chart(alertId) };
 }

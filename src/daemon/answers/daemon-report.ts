@@ -1,26 +1,56 @@
 /** Reports how the daemon is doing: its status, its figures, and if it is ready. */
 import { hostname } from "node:os";
+import type { Channel } from "../../channels/channel.ts";
+import type { Collectors } from "../../collect/index.ts";
+import type { Acknowledger, Drills, InboxAudits, Outbox } from "../../deliver/index.ts";
+import type { Clock } from "../../domain/clock.ts";
 import type { DaemonFigures } from "../../domain/observation.ts";
 import type { Readiness } from "../../domain/ports.ts";
 import type { sources } from "../../domain/sources.ts";
 import type { ChannelStatus, DaemonStatus } from "../../domain/status.ts";
 import { type Exchange, rateLimitCause } from "../../exchange/index.ts";
+import type { History } from "../../history/index.ts";
+import type { IngestLoop } from "../../ingest/loop.ts";
+import type { Heartbeat } from "../heartbeat.ts";
+import type { LoopLag } from "../loop-lag.ts";
+import type { Pace } from "../settings/pace.ts";
+import type { DaemonSettings } from "../settings.ts";
 import { version } from "../version.ts";
-import type { SourceParts } from "./source-parts.ts";
 
 /** The time for which refusals of wallets are named, ms. */
 const refusedLatelyMs = 900_000;
 /** After whatever kept wallets from signing in is over, ms: the longest back-off of a read that needs a session. */
 const signInWithinMs = 120_000;
 
+export interface ReportParts {
+  readonly startedMs: number;
+  readonly clock: Clock;
+  readonly store: History;
+  readonly exchange: Exchange;
+  readonly ingest: IngestLoop;
+  readonly outbox: Outbox;
+  readonly acknowledger: Acknowledger;
+  readonly drills: Drills;
+  readonly audits: InboxAudits;
+  readonly heartbeat: Heartbeat | null;
+  readonly collectors: Collectors;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly settings: DaemonSettings;
+  readonly loopLag: LoopLag;
+  readonly databasePath: string;
+  readonly pace: Pick<Pace, "stretched">;
+  /** As of `DaemonDeps`. */
+  readonly signer: { readonly trouble: string };
+}
+
 export class DaemonReport {
-  readonly #parts: SourceParts;
+  readonly #parts: ReportParts;
   #state: DaemonStatus["state"] = "starting";
   #databaseBytes = 0;
   /** Last time at which something that has an alert of its own kept wallets from signing in, monotonic, ms. */
   #signInTroubleMs = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: SourceParts) {
+  constructor(parts: ReportParts) {
     this.#parts = parts;
   }
 

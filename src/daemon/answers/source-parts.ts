@@ -1,34 +1,12 @@
-/** The parts of the daemon that the local API, chats and rules ask. */
-import type { Channel } from "../../channels/channel.ts";
-import type { Collectors } from "../../collect/index.ts";
-import type { Acknowledger, Digest, Drills, InboxAudits, Outbox } from "../../deliver/index.ts";
-import type { Clock } from "../../domain/clock.ts";
-import type { Exchange } from "../../exchange/index.ts";
-import type { History } from "../../history/index.ts";
-import type { IngestLoop } from "../../ingest/loop.ts";
-import type { Heartbeat } from "../heartbeat.ts";
-import type { LoopLag } from "../loop-lag.ts";
-import type { Pace } from "../settings/pace.ts";
-import type { DaemonSettings } from "../settings.ts";
+/** The parts of the daemon that the local API and the page ask. */
+import type { Digest } from "../../deliver/index.ts";
+import type { AlertAnswers } from "./alert-answers.ts";
+import type { DaemonReport, ReportParts } from "./daemon-report.ts";
+import type { Silencing } from "./silencing.ts";
 
-export interface SourceParts {
-  readonly startedMs: number;
-  readonly clock: Clock;
-  readonly store: History;
-  readonly exchange: Exchange;
-  readonly ingest: IngestLoop;
-  readonly outbox: Outbox;
+export interface SourceParts extends ReportParts {
+  readonly report: DaemonReport;
   readonly digest: Digest;
-  readonly acknowledger: Acknowledger;
-  readonly drills: Drills;
-  readonly audits: InboxAudits;
-  readonly heartbeat: Heartbeat | null;
-  readonly collectors: Collectors;
-  readonly channels: ReadonlyMap<string, Channel>;
-  readonly settings: DaemonSettings;
-  readonly loopLag: LoopLag;
-  readonly databasePath: string;
-  readonly pace: Pick<Pace, "stretched">;
-  /** As of `DaemonDeps`. */
-  readonly signer: { readonly trouble: string };
+  readonly alertAnswers: AlertAnswers;
+  readonly silencing: Silencing;
 }

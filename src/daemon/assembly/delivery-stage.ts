@@ -1,17 +1,13 @@
 /** The fourth stage: delivery of messages, and acknowledgement of handled notifications. */
 
 import { randomUUID } from "node:crypto";
-import path from "node:path";
 import { applyTemplates } from "../../channels/message/template.ts";
 import { createChannel, createChannels, programEnvironment } from "../../channels/registry.ts";
 import { withOnDuty } from "../../channels/rota/channel.ts";
-import { CronSchedule } from "../../collect/schedule/calendar.ts";
-import type { DigestSettings } from "../../deliver/digest/settings.ts";
 import {
   acknowledgeWith,
   createAcknowledger,
   createOutbox,
-  Digest,
   Drills,
   HandOvers,
   type Outbox,
@@ -30,18 +26,17 @@ export function deliveryStage(of: Made): DeliveryParts {
     log,
     clock,
     random,
-    host,
+    sender,
+    instance,
     live,
     messageOptions,
-    source,
+    alertAnswers,
     store,
     exchange,
     ingest,
     signals,
   } = of;
   const probe = deps.probe ? { probe: deps.probe } : {};
-  const sender = `perpwatch on ${host}`;
-  const instance = path.resolve(settings.history.path);
   const channels = createChannels(
     settings.channels,
     (name) => live.rotas[name]!,
@@ -49,9 +44,8 @@ export function deliveryStage(of: Made): DeliveryParts {
       ...{ clock, random, log, timezone: settings.timezone, mention: settings.mention, ...messageOptions },
       out: deps.out ?? process.stdout,
       environment: programEnvironment(process.env),
-      // Chat actions arrive only after the channels were started, when all parts exist.
-      actions: chatActions(source),
-      charts: charts(source),
+      actions: chatActions(of),
+      charts: charts(alertAnswers),
     },
     deps.outside?.createChannel ?? createChannel,
   );
@@ -70,7 +64,7 @@ export function deliveryStage(of: Made): DeliveryParts {
     observe: (observation) => void ingest.observe(observation),
     stormFold: () => live.stormFold,
     present: (alertId) => ingest.watch.present(alertId, clock.nowMs()),
-    charts: charts(source),
+    charts: charts(alertAnswers),
   });
   const acknowledge = acknowledgeWith(exchange.client);
   const acknowledger = createAcknowledger({
@@ -101,17 +95,11 @@ export function deliveryStage(of: Made): DeliveryParts {
       log.error(`degraded: history does not take commits (${why}); critical messages leave from memory`);
     else log.info(`history takes commits again: ${why}`);
   });
-  const posting = { store, clock, post: (messages: Parameters<Outbox["post"]>[0]) => outbox.post(messages) };
   return {
     ...{ channels, outbox, acknowledger, drills },
-    digest: new Digest({
-      ...{ ...posting, sender, instance, log, timezone: settings.timezone },
-      schedule: settings.digest && digestSchedule(settings.digest, settings.timezone),
-      receivers: settings.digest?.receivers ?? [],
-      status: () => source().status(),
-    }),
     handOvers: new HandOvers({
-      ...{ ...posting, sender, instance, log },
+      ...{ store, clock, sender, instance, log },
+      post: (messages) => outbox.post(messages),
       plans: () => live.rotas,
       takes: (name) => {
         const one = settings.channels[name];
@@ -120,11 +108,4 @@ export function deliveryStage(of: Made): DeliveryParts {
       firing: () => ingest.watch.status(clock.nowMs()).firing,
     }),
   };
-}
-
-/** The name distinguishes schedules. */
-function digestSchedule({ cron, timezone: configured }: DigestSettings, fallback: string) {
-  const timezone = configured ?? fallback;
-  const schedule = new CronSchedule(cron, timezone);
-  return { name: `${cron} ${timezone}`, next: (afterMs: number) => schedule.next(afterMs) };
 }

@@ -1,6 +1,8 @@
-/** The third stage: the watch, restored from history, and its queue. */
+/** The third stage: the watch, restored from history, its queue, and answers about alerts. */
 import { IngestLoop } from "../../ingest/loop.ts";
 import { restoreWatch } from "../../ingest/restore-watch.ts";
+import { AlertAnswers } from "../answers/alert-answers.ts";
+import { Silencing } from "../answers/silencing.ts";
 import { watchSettingsOf } from "../settings/watch.ts";
 import type { DaemonSettings } from "../settings.ts";
 import type { Basics, EngineParts, ExchangeParts, StoreParts } from "./parts.ts";
@@ -20,5 +22,6 @@ export async function engineStage(of: Basics & StoreParts & ExchangeParts): Prom
     onBroken: (error) => signals.broken.send(error),
     ...(deps.probe ? { probe: deps.probe } : {}),
   });
-  return { ingest, watchSettings };
+  const alertAnswers = new AlertAnswers({ store, ingest, clock });
+  return { ingest, watchSettings, alertAnswers, silencing: new Silencing(ingest, clock) };
 }

@@ -1,5 +1,5 @@
 /**
- * The parts of the daemon by the stages that create them: store, exchange, engine, delivery, collection. A stage gets
+ * The parts of the daemon by the stages that create them: store, exchange, engine, delivery, collection, answers. A stage gets
  * the parts of earlier stages. Later stages listen to the signals of earlier ones.
  */
 
@@ -8,6 +8,7 @@ import type { CommandLine } from "../../channels/message/command-line.ts";
 import type { Collectors } from "../../collect/index.ts";
 import type { Acknowledger, Digest, Drills, HandOvers, InboxAudits, Outbox } from "../../deliver/index.ts";
 import type { Clock, Random } from "../../domain/clock.ts";
+import type { DaemonStatus } from "../../domain/status.ts";
 import type { Changes } from "../../domain/stored/changes.ts";
 import type { Ask } from "../../domain/stored/changes-builder.ts";
 import type { Signal } from "../../domain/structures/signal.ts";
@@ -15,10 +16,17 @@ import type { WatchSettings } from "../../engine/settings.ts";
 import type { BadRecordReport, Exchange, SessionChange } from "../../exchange/index.ts";
 import type { History } from "../../history/index.ts";
 import type { IngestLoop } from "../../ingest/loop.ts";
+import type { AlertAnswers } from "../answers/alert-answers.ts";
+import type { DaemonReport } from "../answers/daemon-report.ts";
+import type { Silencing } from "../answers/silencing.ts";
 import type { DaemonSource } from "../daemon-source.ts";
 import type { DaemonDeps } from "../deps.ts";
+import type { Heartbeat } from "../heartbeat.ts";
+import type { LoopLag } from "../loop-lag.ts";
+import type { Pace } from "../settings/pace.ts";
 import type { DaemonSettings } from "../settings.ts";
 import type { SteadyClock } from "../steady-clock.ts";
+import type { LastTurn } from "../upkeep.ts";
 
 /** Signals that later stages listen to. */
 export interface Signals {
@@ -50,16 +58,18 @@ export interface Basics {
   /** The machine's own clock, uncorrected. */
   readonly machine: Clock;
   readonly random: Random;
-  /** The machine's name in messages. */
-  readonly host: string;
+  /** The author of messages, with the machine's name. */
+  readonly sender: string;
+  /** The path of the database: it distinguishes daemons of one machine. */
+  readonly instance: string;
   readonly signals: Signals;
   readonly live: LiveSettings;
   readonly messageOptions: { readonly commandLine?: CommandLine; readonly json?: true };
   /**
-   * The answers to people, once all parts are created.
-   * @throws Error before
+   * The status that chats show. Channels are created before the parts that it reports, and receive commands after all are started.
+   * @throws Error until then
    */
-  readonly source: () => DaemonSource;
+  readonly status: () => DaemonStatus;
   /** Registers work of a stop; it is done in reverse order. */
   readonly onStop: (undo: () => Promise<void> | void) => void;
 }
@@ -80,6 +90,8 @@ export interface ExchangeParts {
 export interface EngineParts {
   readonly ingest: IngestLoop;
   readonly watchSettings: (from: DaemonSettings) => WatchSettings;
+  readonly alertAnswers: AlertAnswers;
+  readonly silencing: Silencing;
 }
 
 export interface DeliveryParts {
@@ -87,7 +99,6 @@ export interface DeliveryParts {
   readonly outbox: Outbox;
   readonly acknowledger: Acknowledger;
   readonly drills: Drills;
-  readonly digest: Digest;
   readonly handOvers: HandOvers;
 }
 
@@ -96,4 +107,21 @@ export interface CollectionParts {
   readonly audits: InboxAudits;
 }
 
-export type DaemonParts = Basics & StoreParts & ExchangeParts & EngineParts & DeliveryParts & CollectionParts;
+export type CollectingParts = Basics &
+  StoreParts &
+  ExchangeParts &
+  EngineParts &
+  DeliveryParts &
+  CollectionParts;
+
+export interface AnswerParts {
+  readonly report: DaemonReport;
+  readonly digest: Digest;
+  readonly source: DaemonSource;
+  readonly heartbeat: Heartbeat | null;
+  readonly lastTurn: LastTurn;
+  readonly loopLag: LoopLag;
+  readonly pace: Pace;
+}
+
+export type DaemonParts = CollectingParts & AnswerParts;
