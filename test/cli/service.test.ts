@@ -379,7 +379,7 @@ describe("on a machine", () => {
       using place = desk();
       const here = rig(place, { "systemd-run": { status, stdout: "", stderr: "" } });
       expect(() => installSystem(here.installation)).toThrow(
-        new RegExp(`Installed, and not started: systemd cannot set up the service \\(status ${status};`),
+        new RegExp(`^Installed, and not started: systemd cannot set up the service \\(status ${status};`),
       );
       const user = rig(place, { "systemd-run": { status, stdout: "", stderr: "" } });
       expect(() => installUser(user.installation, "/home/ann/.config")).toThrow(/What ran before runs on/);

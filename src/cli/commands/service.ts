@@ -23,7 +23,7 @@ import {
 } from "./service/install.ts";
 import { Machine, refusalOf, runProgram, type Step } from "./service/machine.ts";
 import { removeSystem, removeUser } from "./service/remove.ts";
-import { asService, unitFor } from "./service/run.ts";
+import { asService, setUpFailure, unitFor } from "./service/run.ts";
 import { configOf } from "./service/units.ts";
 
 interface ServiceOptions extends CommonOptions {
@@ -218,5 +218,7 @@ function runAsService(cli: Cli, words: readonly string[], user: boolean): number
   const command = asService({ unit, args: words, config: configOf(unit), user, onTerminal });
   const { status } = runProgram(command, { onTerminal: true });
   if (status === null) throw new CommandFailed("systemd-run was not found");
+  const failure = setUpFailure(status, unit);
+  if (failure !== null) throw new CommandFailed(failure);
   return status;
 }

@@ -15,7 +15,7 @@ import {
   usualKeystore,
 } from "./configuration.ts";
 import type { Machine } from "./machine.ts";
-import { asService, type ServiceCommand } from "./run.ts";
+import { asService, type ServiceCommand, setUpFailure } from "./run.ts";
 import { type Credential, checkPaths, credentialPaths, type Program, systemUnit, userUnit } from "./units.ts";
 
 export const unitFolder = "/etc/systemd/system";
@@ -224,9 +224,6 @@ function passphrase({ machine, newPassphrase, withKey, note }: Installation): Cr
   return "file";
 }
 
-/** Exit statuses of systemd for a service that could not be set up, such as 203 (EXEC) and 243 (CREDENTIALS). */
-const isSetUpFailure = (status: number | null): boolean => status !== null && status >= 200 && status < 256;
-
 /**
  * Checks the configuration as the daemon will read it. After mistakes, and where systemd cannot set up the service,
  * nothing is started and running services keep running. Warnings, failed rule tests and a check that could not run are
@@ -242,10 +239,10 @@ function checkConfiguration(machine: Machine, command: ServiceCommand, note: (te
       `${text}\n\nInstalled, and not started. Mend ${command.config}, then run \`perpwatch service install\` again`,
       2,
     );
-  if (isSetUpFailure(status))
+  const failure = setUpFailure(status, command.unit);
+  if (failure !== null)
     throw new CommandFailed(
-      `${text}\n\nInstalled, and not started: systemd cannot set up the service (status ${status}; \`man systemd.exec\` has them, ` +
-        "and the journal the reason). What ran before runs on",
+      `${text === "" ? "" : `${text}\n\n`}Installed, and not started: ${failure}. What ran before runs on`,
     );
   for (const [, warning] of text.matchAll(/^warning: (.*)$/gm)) note(`perpwatch check warns: ${warning}`);
   if (status !== 0)

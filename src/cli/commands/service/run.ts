@@ -29,3 +29,16 @@ export function asService({ unit, args, config, user = false, onTerminal = false
   const options = ["--quiet", "--collect", "--wait", onTerminal ? "--pty" : "--pipe", ...propertiesOf(unit)];
   return ["systemd-run", ...manager, ...options, "--", ...commandOf(unit), ...args, ...named];
 }
+
+/**
+ * Explains an exit status by which systemd says that it could not set up a service, such as 203 (EXEC) and 243 (CREDENTIALS).
+ * @returns null: the command itself ended with it
+ */
+export function setUpFailure(status: number | null, unit: string): string | null {
+  if (status === null || status < 200 || status > 255) return null;
+  const failure = `systemd cannot set up the service (status ${status}; \`man systemd.exec\` has them, and the journal the reason)`;
+  if (status !== 203) return failure;
+  const [node, main] = [commandOf(unit)[0], commandOf(unit).at(-1)];
+  const [, user = "its user"] = /^User=(.*)$/m.exec(unit) ?? [];
+  return `${failure}: ${user} cannot execute ${node}. It, ${main} and the folders of both have to be readable by every user`;
+}
