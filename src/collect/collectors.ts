@@ -100,7 +100,7 @@ export interface Collectors {
   /** Reads the exchange's own list of a wallet's notifications. @throws {ExchangeError} */
   readInbox(wallet: string): Promise<InboxReading>;
   /** Publishes notifications that were found apart from the schedules. */
-  tellInbox(wallet: string, events: readonly Event[]): Promise<void>;
+  publishInbox(wallet: string, events: readonly Event[]): Promise<void>;
   /** Returns the stream connections, and the number of changes that they missed; null: everything is polled. */
   streams(): { readonly streams: Streams; readonly missed: number } | null;
   /** Takes a report of unreadable data from the client (its `onBadRecord`). */
@@ -109,8 +109,8 @@ export interface Collectors {
   /** Returns the outage while nothing can be read from the exchange; else null. */
   outage(): ExchangeOutage | null;
   demand(): Demand;
-  /** @param isSignInTold true if an alert reports why sign-ins fail: failures without a session are then not counted */
-  figures(isSignInTold?: boolean): ScheduleFigures & { readonly badRecords: number };
+  /** @param isSignInReported true if an alert reports why sign-ins fail: failures without a session are then not counted */
+  figures(isSignInReported?: boolean): ScheduleFigures & { readonly badRecords: number };
 }
 
 type StreamFeedAsk = ConstructorParameters<typeof StreamFeed>[0]["ask"];
@@ -197,7 +197,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       accounts: (wallet) => accounts.count(wallet),
       marketReads: () => marketReadsOf((source) => marketsToRead(ofMarkets, source)?.length ?? 0),
       equityCheck: () => needs.equityCheck(),
-      ...(live ? { streaming: (wallet) => live.tellsNotifications(wallet) } : {}),
+      ...(live ? { streaming: (wallet) => live.streamsNotifications(wallet) } : {}),
     });
   }
 
@@ -234,7 +234,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       const nowMs = () => clock.nowMs();
       return readInbox({ wallet, client: options.client, accounts, book, nowMs, signal: stopping.signal });
     },
-    tellInbox(name, events) {
+    publishInbox(name, events) {
       const { wallet, publisher } = walletOf(name);
       const { observe } = options;
       return publisher.publish({ wallet, observe, nowMs: () => clock.nowMs() }, "notifications", {
@@ -250,11 +250,11 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       if (!scheduler) throw new Error("collecting has not begun");
       return scheduler.demand();
     },
-    figures: (isSignInTold) => ({
+    figures: (isSignInReported) => ({
       lagMs: 0,
       failedPolls: 0,
       failingReads: "",
-      ...scheduler?.figures(isSignInTold),
+      ...scheduler?.figures(isSignInReported),
       badRecords: badRecords.count,
     }),
   };

@@ -249,13 +249,13 @@ describe("what an inbox shows and the stream never told", () => {
     const trust = new InboxTrust();
     expect(polled(trust, [item(1, 60_000)])).toBe(0);
     trust.up("main", 10_000);
-    trust.told("main", "A", item(1, 60_000));
+    trust.received("main", "A", item(1, 60_000));
     expect(polled(trust, [item(1, 60_000), item(2, 60_000)])).toBe(1);
     expect([trust.doubted("main"), trust.doubted("hedge")]).toEqual([true, false]);
     // A connection that came up is no proof; an item that is told is one.
     trust.up("main", 110_000);
     expect(trust.doubted("main")).toBe(true);
-    trust.told("main", "A", item(3, 120_000));
+    trust.received("main", "A", item(3, 120_000));
     expect(trust.doubted("main")).toBe(false);
   });
 });

@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Delay after the end of an hour with which its point appears in the exchange's answer, ms. */
 const LATE_MS = 300_000;
-const MOST_POINTS = 1_000;
+const maxPoints = 1_000;
 
 const cursorOf = (wallet: string) => `marketPnl/${wallet}`;
 
@@ -82,7 +82,7 @@ export class MarketPnl {
   ): Promise<readonly MarketPnlSeries[]> {
     try {
       return await run.client.marketPnl(
-        { traderPubkey, resolution, startTime, endTime, limit: MOST_POINTS },
+        { traderPubkey, resolution, startTime, endTime, limit: maxPoints },
         run.call(lanes.catchUp),
       );
     } catch (error) {

@@ -28,7 +28,7 @@ const GONE_AGAIN_MS = 120_000;
  * Maximum runs that wait for the market list, since some items name markets by number; after that they are published
  * without.
  */
-const MOST_WAITS = 10;
+const maxWaits = 10;
 
 interface Inbox {
   readonly account: KnownAccount;
@@ -241,7 +241,7 @@ export function notificationsCollector(parts: {
     async run(run) {
       if (run.catchUp) return catchUp(run);
       const waited = waits.get(run.wallet.name) ?? 0;
-      if (!book.known && waited < MOST_WAITS) {
+      if (!book.known && waited < maxWaits) {
         waits.set(run.wallet.name, waited + 1);
         return "later";
       }

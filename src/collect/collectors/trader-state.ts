@@ -125,7 +125,7 @@ export function traderStateCollector(parts: {
       if (what !== null) throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what });
     }
     place.doubted = null;
-    const whole: Mirrored = { ...state, subaccounts: listed, told: null, exact: true };
+    const whole: Mirrored = { ...state, subaccounts: listed, received: null, exact: true };
     const known = live ? live.polledState(wallet, pdaIndex, state, askedMs) : whole;
     if (known === null) return;
     const subaccounts = known.subaccounts.map((row, i) => {
@@ -148,7 +148,7 @@ export function traderStateCollector(parts: {
       slotIndex: known.slotIndex,
       ...(known.exact ? { exact: true } : {}),
       subaccounts,
-      ...(known.told === null ? {} : { told: known.told }),
+      ...(known.received === null ? {} : { told: known.received }),
     });
     if (fresh.length > 0) parts.onNewAccount(wallet.name);
   }

@@ -20,8 +20,8 @@ export function backoffMs(
   retryAfterMs: number | null,
   random: Random,
 ): number {
-  const mostMs = critical.has(source) ? CRITICAL_MS : OTHERS_MS;
+  const maxMs = critical.has(source) ? CRITICAL_MS : OTHERS_MS;
   const wantedMs = Math.min(everyMs, FIRST_MS) * 2 ** Math.min(failures - 1, 20);
-  const jittered = Math.min(wantedMs, mostMs) * (0.75 + 0.25 * random());
-  return Math.min(mostMs, Math.max(jittered, retryAfterMs ?? 0));
+  const jittered = Math.min(wantedMs, maxMs) * (0.75 + 0.25 * random());
+  return Math.min(maxMs, Math.max(jittered, retryAfterMs ?? 0));
 }

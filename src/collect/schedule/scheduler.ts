@@ -183,9 +183,9 @@ export class Scheduler {
     return this.#intervals.demand();
   }
 
-  figures(isSignInTold = false): ScheduleFigures {
+  figures(isSignInReported = false): ScheduleFigures {
     return scheduleFigures(this.#jobs, {
-      isSignInTold,
+      isSignInReported,
       nowMs: this.#clock.elapsedMs(),
       outage: this.outage,
       everyMs: (job) => this.#intervals.everyMs(job),

@@ -9,7 +9,7 @@ import type { Clock } from "../../domain/clock.ts";
 
 const SLOT_MS = 10;
 const SLOTS = 8_192;
-const MOST_PER_TURN = 200;
+const maxPerTurn = 200;
 
 /** An entry, due at one time or not at all. */
 export interface WheelEntry {
@@ -86,7 +86,7 @@ export class Wheel<E extends WheelEntry> {
     this.#timer = null;
     this.#timerTick = Number.POSITIVE_INFINITY;
     this.#gather();
-    const now = this.#ready.splice(0, MOST_PER_TURN);
+    const now = this.#ready.splice(0, maxPerTurn);
     this.#turning = true;
     try {
       for (const entry of now) {

@@ -88,7 +88,7 @@ export class StreamFeed implements StreamListener {
   readonly #asks: PacedAsks;
   readonly #unread: UnreadNotifications;
   readonly #spread: SpreadAsks;
-  #statusToldMs = Number.NEGATIVE_INFINITY;
+  #statusReceivedMs = Number.NEGATIVE_INFINITY;
   readonly #readMs = new Map<string, number>();
   /** Cancels the waits of changes that are held for another subaccount. */
   readonly #releases = new Map<string, () => void>();
@@ -151,8 +151,8 @@ export class StreamFeed implements StreamListener {
   }
 
   /** Returns true if a wallet's notifications are streamed now. */
-  tellsNotifications(wallet: string): boolean {
-    return !this.#trust.doubted(wallet) && (this.#streams?.tellsNotifications(wallet) ?? false);
+  streamsNotifications(wallet: string): boolean {
+    return !this.#trust.doubted(wallet) && (this.#streams?.streamsNotifications(wallet) ?? false);
   }
 
   /** A streamed inbox is polled rarely: acknowledged items would be shown as waiting until then. */
@@ -173,7 +173,8 @@ export class StreamFeed implements StreamListener {
     askedMs: number,
   ): Mirrored | null {
     const followed = this.#followed.of(familyOf(wallet.authority, pdaIndex));
-    if (!followed) return { ...answer, subaccounts: answer.snapshot.subaccounts, told: null, exact: true };
+    if (!followed)
+      return { ...answer, subaccounts: answer.snapshot.subaccounts, received: null, exact: true };
     const atMs = this.#clock.elapsedMs();
     const subscription = { authority: wallet.authority, traderPdaIndex: pdaIndex };
     const common = this.#streams?.common;
@@ -192,7 +193,7 @@ export class StreamFeed implements StreamListener {
     if (followed.mirror.holding) this.#asks.doubt(wallet.name);
     if (missed > 0) {
       if (this.#missed === 0)
-        this.#options.log.warn({ wallet: wallet.name }, "the stream left out a change that a poll told");
+        this.#options.log.warn({ wallet: wallet.name }, "the stream left out a change that a poll shows");
       this.#missed += missed;
       common?.resubscribe("traderState", subscription);
     }
@@ -202,14 +203,14 @@ export class StreamFeed implements StreamListener {
   /** Takes the newest items of an inbox from a poll. */
   polledInbox(wallet: CollectedWallet, items: readonly NotificationItem[]): void {
     const { name, authority } = wallet;
-    if (!this.#streams?.tellsNotifications(name)) return;
+    if (!this.#streams?.streamsNotifications(name)) return;
     const doubted = this.#trust.doubted(name);
     const missed = this.#trust.polled(name, authority, items, this.#clock.nowMs());
     this.#missed += missed;
     if (missed === 0 || doubted) return;
     this.#options.log.warn(
       { wallet: name, missed },
-      `the stream of ${name} told nothing of ${missed === 1 ? "a notification" : `${missed} notifications`} that the inbox shows; it is polled as without a stream until it tells something`,
+      `the stream of ${name} did not deliver ${missed === 1 ? "a notification" : `${missed} notifications`} that the inbox shows; the inbox is polled as without a stream until the stream delivers one`,
     );
     this.#streams.of(name)?.resubscribe("notifications", { authority });
   }
@@ -218,7 +219,7 @@ export class StreamFeed implements StreamListener {
   polledPrices(rows: readonly MarketPrices[], askedMs: number): readonly MarketPrices[] {
     const common = this.#streams?.common;
     if (common?.connected && common.quietMs > silentMs && this.#prices.movedSince(rows)) {
-      common.restart("prices moved and it told nothing");
+      common.restart("prices moved and it sent nothing");
     }
     const newest = this.#prices.takePoll(rows, askedMs);
     this.#news.polledPrices(newest);
@@ -228,8 +229,8 @@ export class StreamFeed implements StreamListener {
   /**
    * Returns true if the stream has sent the exchange's status since then: an answer to an earlier request may be older.
    */
-  toldStatusSince(askedMs: number): boolean {
-    return this.#statusToldMs >= askedMs;
+  receivedStatusSince(askedMs: number): boolean {
+    return this.#statusReceivedMs >= askedMs;
   }
 
   message(wallet: string | null, { channel, message }: StreamMessage): void {
@@ -238,7 +239,7 @@ export class StreamFeed implements StreamListener {
         this.#takePrices([message]);
         return;
       case "marketStatsV2":
-        if (message.stats.length > 0) this.#priceChannel?.told();
+        if (message.stats.length > 0) this.#priceChannel?.received();
         this.#takePrices(message.stats);
         return;
       case "traderState":
@@ -246,7 +247,7 @@ export class StreamFeed implements StreamListener {
         return;
       case "exchangeStatus": {
         const { active, gated, withdrawalsAvailable } = message.data;
-        this.#statusToldMs = this.#clock.elapsedMs();
+        this.#statusReceivedMs = this.#clock.elapsedMs();
         this.#news.status({ active, gated, withdrawalsAvailable });
         this.#options.ask("exchangeStatus", null);
         return;
@@ -341,7 +342,7 @@ export class StreamFeed implements StreamListener {
     if (doubt !== null) this.#asks.doubt(wallet.name);
     if (mirror.holding) this.#releaseLater(key);
     else this.#cancelRelease(key);
-    if (mirrored !== null) this.#news.state(key, mirrored.told);
+    if (mirrored !== null) this.#news.state(key, mirrored.received);
   }
 
   /** Releases changes that were held for another subaccount for the maximum time. */
@@ -366,7 +367,7 @@ export class StreamFeed implements StreamListener {
     const wallet = this.#followed.wallet(name);
     if (!wallet || message.authority !== wallet.authority) return;
     const { payload, traderPubkey, traderPdaIndex } = message;
-    this.#trust.told(name, wallet.authority, payload);
+    this.#trust.received(name, wallet.authority, payload);
     if (traderPdaIndex !== null && !wallet.pdaIndices.includes(traderPdaIndex)) return;
     const account = accounts.of(name).find((one) => one.address === traderPubkey);
     this.#asks.inbox(name);

@@ -14,7 +14,7 @@ import { type NotificationItem, notificationKey } from "../../contract/index.ts"
 /** Time in which a subscription takes effect, and an item arrives, ms. */
 const GRACE_MS = 10_000;
 /** Maximum recently delivered items of one wallet; the newest page of an inbox has fewer. */
-const MOST_REMEMBERED = 1_000;
+const maxRemembered = 1_000;
 
 interface Trust {
   /** Wall time since which the connection is open, ms. */
@@ -33,7 +33,7 @@ export class InboxTrust {
   }
 
   /** Notes an item that the stream delivered. */
-  told(wallet: string, authority: string, item: NotificationItem): void {
+  received(wallet: string, authority: string, item: NotificationItem): void {
     const trust = this.#of(wallet);
     trust.doubted = false;
     this.#know(trust, notificationKey(item, authority));
@@ -72,7 +72,7 @@ export class InboxTrust {
 
   #know({ known }: Trust, key: string): void {
     known.add(key);
-    if (known.size <= MOST_REMEMBERED) return;
+    if (known.size <= maxRemembered) return;
     for (const oldest of known) {
       known.delete(oldest);
       return;

@@ -44,7 +44,7 @@ export class NotedNews {
   constructor(options: NotedNewsOptions, followed: FollowedTraders) {
     this.#options = options;
     this.#followed = followed;
-    this.#coalescer = new Coalescer(options.clock, () => this.#handOn());
+    this.#coalescer = new Coalescer(options.clock, () => this.#flush());
   }
 
   async stop(): Promise<void> {
@@ -64,11 +64,11 @@ export class NotedNews {
     }
   }
 
-  /** Notes the new state of a trader account. @param told the changed subaccounts; null: all */
-  state(key: string, told: readonly number[] | null): void {
+  /** Notes the new state of a trader account. @param received the changed subaccounts; null: all */
+  state(key: string, received: readonly number[] | null): void {
     const noted = this.#states.get(key);
-    if (told === null || noted === null) this.#states.set(key, null);
-    else this.#states.set(key, new Set([...(noted ?? []), ...told]));
+    if (received === null || noted === null) this.#states.set(key, null);
+    else this.#states.set(key, new Set([...(noted ?? []), ...received]));
     this.#coalescer.noted();
   }
 
@@ -100,39 +100,43 @@ export class NotedNews {
   }
 
   /** Passes on all noted changes, of each thing the newest. */
-  async #handOn(): Promise<void> {
+  async #flush(): Promise<void> {
     try {
-      await Promise.all(this.#handed());
+      await Promise.all(this.#observeAll());
     } catch (error) {
       const detail = error instanceof Error ? error.message : "unknown";
-      this.#options.log.warn({ detail }, "what the stream told could not be recorded");
+      this.#options.log.warn({ detail }, "data of the stream could not be recorded");
     }
   }
 
-  #handed(): Promise<void>[] {
+  #observeAll(): Promise<void>[] {
     const { observe } = this.#options;
-    const handed: Promise<void>[] = [];
+    const writes: Promise<void>[] = [];
     const atMs = this.#options.clock.nowMs();
     // Each at its own millisecond, which distinguishes events.
     for (const [index, status] of this.#statuses.splice(0).entries())
-      handed.push(observe({ kind: "exchangeStatus", atMs: atMs + index, ...status }));
+      writes.push(observe({ kind: "exchangeStatus", atMs: atMs + index, ...status }));
     if (this.#prices.size > 0) {
-      handed.push(observe({ kind: "prices", atMs, markets: [...this.#prices.values()], live: true }));
+      writes.push(observe({ kind: "prices", atMs, markets: [...this.#prices.values()], live: true }));
       this.#prices.clear();
     }
-    for (const [key, told] of this.#states) {
+    for (const [key, received] of this.#states) {
       const followed = this.#followed.of(key);
-      if (followed) handed.push(...this.#stateOf(followed, told, atMs));
+      if (followed) writes.push(...this.#stateOf(followed, received, atMs));
     }
     this.#states.clear();
     for (const [name, events] of [...this.#events]) {
       this.#events.delete(name);
-      handed.push(this.#tell(name, events));
+      writes.push(this.#publish(name, events));
     }
-    return handed;
+    return writes;
   }
 
-  #stateOf({ wallet, pdaIndex, mirror }: Followed, told: Set<number> | null, atMs: number): Promise<void>[] {
+  #stateOf(
+    { wallet, pdaIndex, mirror }: Followed,
+    received: Set<number> | null,
+    atMs: number,
+  ): Promise<void>[] {
     const { accounts, badRecords, observe, onNewAccount } = this.#options;
     const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
     const mirrored = mirror.now();
@@ -153,14 +157,14 @@ export class NotedNews {
         slot,
         slotIndex,
         subaccounts: rows
-          .filter((row) => told === null || told.has(row.subaccountIndex))
+          .filter((row) => received === null || received.has(row.subaccountIndex))
           .map((row) => subaccountState(row, onUnknown)),
-        ...(told === null ? {} : { told: [...told] }),
+        ...(received === null ? {} : { told: [...received] }),
       }),
     ];
   }
 
-  async #tell(name: string, events: readonly Event[]): Promise<void> {
+  async #publish(name: string, events: readonly Event[]): Promise<void> {
     const { publisher, observe } = this.#options;
     const wallet = this.#followed.wallet(name);
     if (!wallet) return;

@@ -40,7 +40,7 @@ export interface BudgetOptions {
   /** The user's ceiling; null: the rate that the exchange grants. */
   readonly requestsPerSecond: number | null;
   /** Maximum requests waiting in one lane. Default 20 000. */
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
   /** Maximum requests under way. Default 64. */
   readonly maxInFlight?: number;
 }
@@ -132,7 +132,7 @@ export class RequestBudget {
   constructor(options: BudgetOptions) {
     this.#clock = options.clock;
     this.#requestsPerSecond = options.requestsPerSecond;
-    this.#maxWaiting = options.mostWaiting ?? 20_000;
+    this.#maxWaiting = options.maxWaiting ?? 20_000;
     this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
     this.#granted = new RecentCount(this.#clock);
     this.#answers = new RecentCount(this.#clock);

@@ -21,7 +21,7 @@ import type { ReplyProblem } from "../../contract/reply.ts";
 import { ArgumentsRefused, checkArgs } from "../../contract/request.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { hideSecretsAtBeginning } from "../../domain/text/hidden-secrets.ts";
-import { BadRecord, ExchangeError, MOST_KEPT_BODY } from "../errors.ts";
+import { BadRecord, ExchangeError, maxKeptBody } from "../errors.ts";
 import type { WalletSession } from "../session/session.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { type Called, type Caller, DEFAULT_DEADLINE_MS, secretsOf } from "./call.ts";
@@ -131,7 +131,7 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
 function textOf(row: unknown, secrets: readonly string[]): string | null {
   try {
     const text = writeJson(row);
-    return text === undefined ? null : hideSecretsAtBeginning(text, secrets, MOST_KEPT_BODY);
+    return text === undefined ? null : hideSecretsAtBeginning(text, secrets, maxKeptBody);
   } catch {
     return null;
   }

@@ -56,15 +56,15 @@ export class WalletSession {
   /** True if the current access token was refused. */
   #refused = false;
   /** True if a person requested the next sign-in. */
-  #asked = false;
+  #loginRequested = false;
   /** True if no refresh can restore this session. */
-  #gone = false;
+  #unrecoverable = false;
   #signedOut = false;
   #renewal: Promise<boolean> | null = null;
   /** Set if an outage ended during a renewal: if that fails, the time within which the next one starts, ms. */
   #againWithinMs: number | null = null;
   #lastError: ExchangeError | null = null;
-  #told: SessionChange | null = null;
+  #reported: SessionChange | null = null;
   #running = false;
   #cancelPlan: (() => void) | null = null;
 
@@ -87,7 +87,7 @@ export class WalletSession {
   }
 
   get detail(): string {
-    return this.#told?.detail ?? "not signed in yet";
+    return this.#reported?.detail ?? "not signed in yet";
   }
 
   /** The current tokens. */
@@ -171,9 +171,9 @@ export class WalletSession {
     this.#refusals.note();
     this.#refused = true;
     this.#lastError = error;
-    if (remedyFor(error.status ?? 401, error.code) === "login") this.#gone = true;
+    if (remedyFor(error.status ?? 401, error.code) === "login") this.#unrecoverable = true;
     if (!this.#proven && this.#source !== "store") {
-      this.#gone = true;
+      this.#unrecoverable = true;
       if (this.#source === "login") this.#pace.backOff(error);
     }
     this.#pace.holdRecoveries();
@@ -202,7 +202,7 @@ export class WalletSession {
     await this.#loaded();
     if (this.#renewal) await this.#renewal;
     this.#signedOut = false;
-    this.#gone = this.#refused = this.#asked = true;
+    this.#unrecoverable = this.#refused = this.#loginRequested = true;
     this.#pace.hurry();
     await this.access(patience);
   }
@@ -230,7 +230,7 @@ export class WalletSession {
       if (!nothingThere) throw error;
     } finally {
       await this.#stored.remove();
-      this.#tell(false, "signed out");
+      this.#report(false, "signed out");
     }
   }
 
@@ -275,16 +275,16 @@ export class WalletSession {
   async #renew(): Promise<void> {
     const { caller, figures } = this.#parts;
     const signal = this.#stop.signal;
-    if (this.#tokens === null && !this.#asked) {
+    if (this.#tokens === null && !this.#loginRequested) {
       await this.#loaded();
       if (this.#usable() !== null) return;
     }
     const old = this.#tokens;
-    let why = this.#refused && !this.#asked ? (this.#lastError?.code ?? "refused") : null;
-    this.#asked = false;
-    if (old && !this.#gone) {
+    let why = this.#refused && !this.#loginRequested ? (this.#lastError?.code ?? "refused") : null;
+    this.#loginRequested = false;
+    if (old && !this.#unrecoverable) {
       const stored = await this.#stored.read();
-      if (stored !== null && stored !== "sealed" && isFresher(stored, old)) {
+      if (stored !== null && stored !== "unavailable" && isFresher(stored, old)) {
         this.#adopt(stored, "store");
         return;
       }
@@ -307,7 +307,7 @@ export class WalletSession {
           why = error instanceof ExchangeError ? (error.code ?? String(error.status)) : null;
         }
       } else why = "refresh_expired";
-      this.#gone = true;
+      this.#unrecoverable = true;
     }
     const { name, key, login } = this.wallet;
     const { onSignature } = this.#parts;
@@ -318,7 +318,7 @@ export class WalletSession {
     const session = await signIn(signing, key, login, signal);
     figures.logins++;
     await this.#keep(tokensFrom(session, this.#exchangeNowMs()), "login");
-    this.#tell(true, why === null ? `signed in by ${this.wallet.login}` : `signed in again after ${why}`);
+    this.#report(true, why === null ? `signed in by ${this.wallet.login}` : `signed in again after ${why}`);
   }
 
   #failed(thrown: unknown): void {
@@ -329,7 +329,7 @@ export class WalletSession {
     if (isRefusal(error) && !isOwn) this.#refusals.note();
     this.#lastError = error;
     this.#pace.backOff(error, thrown instanceof SignerUnavailable);
-    if (this.#usable() === null) this.#tell(false, error.message);
+    if (this.#usable() === null) this.#report(false, error.message);
   }
 
   /** Sets the timer for the next step: a refresh, or another try. */
@@ -369,20 +369,20 @@ export class WalletSession {
   }
 
   #adopt(tokens: Tokens, source: "store" | "refresh" | "login"): void {
-    const wasOut = this.#told?.signedIn === false;
+    const wasOut = this.#reported?.signedIn === false;
     this.#tokens = tokens;
     this.#source = source;
-    this.#proven = this.#refused = this.#gone = false;
+    this.#proven = this.#refused = this.#unrecoverable = false;
     if (source === "store") this.#stored.outdated();
     else this.#adoptedAtMs = this.#parts.clock.elapsedMs();
-    if (source === "store" && (this.#told === null || wasOut)) this.#tell(true, "session restored");
-    else if (source === "refresh" && wasOut) this.#tell(true, "session refreshed");
+    if (source === "store" && (this.#reported === null || wasOut)) this.#report(true, "session restored");
+    else if (source === "refresh" && wasOut) this.#report(true, "session refreshed");
   }
 
   #loaded(): Promise<void> {
     this.#loading ??= this.#stored.read().then((stored) => {
       // Read again when the signer is available.
-      if (stored === "sealed") this.#loading = null;
+      if (stored === "unavailable") this.#loading = null;
       else if (stored && stored.refreshExpiresMs > this.#exchangeNowMs()) this.#adopt(stored, "store");
     });
     return this.#loading;
@@ -392,9 +392,9 @@ export class WalletSession {
     return noSession(`${this.wallet.name} ${state}`, this.#lastError, retryAfterMs);
   }
 
-  #tell(signedIn: boolean, detail: string): void {
-    if (!signedIn && this.#told?.signedIn === false && this.#told.detail === detail) return;
-    this.#told = { wallet: this.wallet.name, signedIn, detail };
-    this.#parts.onChange(this.#told);
+  #report(signedIn: boolean, detail: string): void {
+    if (!signedIn && this.#reported?.signedIn === false && this.#reported.detail === detail) return;
+    this.#reported = { wallet: this.wallet.name, signedIn, detail };
+    this.#parts.onChange(this.#reported);
   }
 }

@@ -77,7 +77,7 @@ export class StreamLink {
   #openedMs = 0;
   /** Wall time of the last change between open and not, ms. */
   #sinceMs: number | null = null;
-  #lastToldMs: number | null = null;
+  #lastDataMs: number | null = null;
   #detail = "not connected yet";
   #token: string | null = null;
   #failures = 0;
@@ -110,8 +110,8 @@ export class StreamLink {
     this.#frames = new StreamFrames({
       ...{ wallet: options.wallet, figures: this.figures, secrets: () => this.#secrets() },
       onRead: () => {
-        this.#lastToldMs = this.#clock.nowMs();
-        this.#liveness.told();
+        this.#lastDataMs = this.#clock.nowMs();
+        this.#liveness.dataReceived();
       },
       onMessage: (message) => options.onMessage(message),
       onMisfit: (misfit) => options.onMisfit(misfit),
@@ -131,8 +131,8 @@ export class StreamLink {
     return this.#sinceMs;
   }
   /** Wall time of the last message of a channel, ms. */
-  get lastToldMs(): number | null {
-    return this.#lastToldMs;
+  get lastDataMs(): number | null {
+    return this.#lastDataMs;
   }
   /** Time since the last message while open, ms. */
   get quietMs(): number {
@@ -222,7 +222,7 @@ export class StreamLink {
       onOpen: () => this.#opened(),
       onText: (text) => this.#text(text),
       onBinary: () => this.#frames.bad("frame", "a frame that is no text", [], null),
-      onHeard: () => this.#liveness.heard(),
+      onHeard: () => this.#liveness.frameReceived(),
       onEnd: (end) => this.#lost(end),
     });
     this.#cancelHandshake = this.#clock.after(maxHandshakeMs, () =>

@@ -134,8 +134,8 @@ const others: readonly Defect[] = [
   one(
     "collect: streamed changes of accounts wait for the next poll",
     "src/collect/stream/noted-news.ts",
-    "if (told === null || noted === null) this.#states.set(key, null);\n    else",
-    "if (told === null || noted === null) this.#states.set(key, null);\n    else if (told.length < 0)",
+    "if (received === null || noted === null) this.#states.set(key, null);\n    else",
+    "if (received === null || noted === null) this.#states.set(key, null);\n    else if (received.length < 0)",
   ),
   one(
     "collect: what the stream brings is handed on after three seconds",
