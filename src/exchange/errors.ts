@@ -45,7 +45,7 @@ export class ExchangeError extends Error {
   readonly reason: FailureReason;
   /** True if a later retry can help. */
   readonly retryable: boolean;
-  /** The wait that the exchange asked for, ms; null: none. */
+  /** The wait that the exchange stated, ms; null: none. */
   readonly retryAfterMs: number | null;
   /** True if the exchange may have processed the request without an answer. */
   readonly sent: boolean;

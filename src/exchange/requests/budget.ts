@@ -60,7 +60,7 @@ export interface Take {
 
 /** The right to send one request now. It ends with one of these calls; further ones have no effect. */
 export interface Grant {
-  /** The answer was 429: slows all requests. @param retryAfterMs the wait that the answer asked for */
+  /** The answer was 429: slows all requests. @param retryAfterMs the answer's wait */
   throttled(retryAfterMs: number | null): void;
   /** The answer was not 429. */
   answered(): void;

@@ -8,15 +8,15 @@
  *                           │                           │    │
  *                           └── cannot now ──┬──────────┘    │
  *                                            ▼               │
- *                                 back off (1 s … 60 s) ─────┘ and again, without end
+ *                                 back off (1 s … 60 s) ─────┘ and retry, without a limit
  *
  *  - The end of an outage or of a rate limit ends the back-off after undecided failures (no answer, 5xx, 429), but not
  *    the answer's Retry-After. A refusal backs off regardless.
- *  - One renewal at a time, however many callers: they join it. A caller that stops waiting does not stop it.
+ *  - One renewal at a time: further callers join it. A caller that stops waiting does not stop it.
  *  - While a refresh is not possible (network, 5xx, 429) the old access token stays in use until it expires.
  *  - A refresh token may be spent although its answer was lost. The next refresh then fails, and a sign-in follows.
  *  - A refused token is renewed; a refreshed token that is refused again leads to a sign-in; one from a sign-in that is
- *    refused again backs off. Refusals lead to at most 6 renewals a minute, whatever the exchange does.
+ *    refused again backs off. Refusals lead to at most 6 renewals a minute, regardless of the exchange's answers.
  *  - A token that only the stream refuses is renewed once and stays in use meanwhile (stream/link.ts).
  *  - A failing store does not sign a wallet out: the tokens work from memory, and are stored once the store is back.
  */
@@ -33,7 +33,7 @@ import { isRefusal, isTerminal, noSession, signInError } from "./sign-in-errors.
 import { StoredSession } from "./stored-session.ts";
 import { isFresher, refreshDueMs, type Tokens, tokensFrom, usableUntilMs } from "./tokens.ts";
 
-/** Minimum interval of renewals by the timer, whatever lifetime the exchange states. */
+/** Minimum interval of renewals by the timer, ms, even if the stated lifetime is shorter. */
 const leastPlanMs = 5_000;
 const maxStopMs = 5_000;
 /** Interval at which a wait for the end of a back-off checks again: it may end early. */
@@ -187,7 +187,7 @@ export class WalletSession {
     this.#pace.succeeded();
   }
 
-  /** The exchange answers again: a renewal without a decision is tried again within this time, ms. */
+  /** Called when the exchange answers again: an undecided renewal is retried within this time, ms. */
   tryAgain(withinMs: number): void {
     if (this.#renewal) {
       this.#againWithinMs = withinMs;
@@ -197,7 +197,7 @@ export class WalletSession {
     this.#plan();
   }
 
-  /** Signs in again, whatever the current state. @throws {ExchangeError} if that is not possible now */
+  /** Signs in again, regardless of the current state. @throws {ExchangeError} if that is not possible now */
   async login(patience: Patience): Promise<void> {
     await this.#loaded();
     if (this.#renewal) await this.#renewal;
@@ -339,7 +339,7 @@ export class WalletSession {
     if (!this.#running || this.#signedOut || this.#renewal) return;
     const { clock } = this.#parts;
     const heldMs = this.#pace.notBeforeMs - clock.elapsedMs();
-    // The timer does not renew a new token at once, however short its lifetime.
+    // The timer does not renew a new token at once, even if its lifetime is short.
     const restedMs = this.#adoptedAtMs + leastPlanMs - clock.elapsedMs();
     const dueMs =
       this.#usable() === null ? 0 : Math.max(refreshDueMs(this.#tokens!) - this.#exchangeNowMs(), restedMs);

@@ -148,7 +148,7 @@ export class StreamLink {
     void this.#connect();
   }
 
-  /** Ends the connection for good. Repeatable. */
+  /** Ends the connection without a reconnect. Repeatable. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -187,7 +187,7 @@ export class StreamLink {
     this.#socket?.end(why);
   }
 
-  /** Tries at once: the reason for waiting may be gone (a wallet signed in). */
+  /** Tries at once: the reason for waiting may be over (a wallet signed in). */
   hurry(): void {
     if (!this.#running || !this.#cancelWait) return;
     this.#cancelWait();
@@ -333,7 +333,7 @@ export class StreamLink {
     const said = cleanText(frame.message ?? "refused", this.#secrets());
     this.#detail = `connected; ${what} was refused: ${said}`;
     this.#options.onRefused?.(about?.channel ?? null);
-    // What this connection is there for is not to be had with this token.
+    // This token does not allow the subscription that the connection is for.
     if (this.#options.auth && this.#token !== null && (code === "401" || code === "403")) {
       this.#unwelcome = `${what}: ${code} ${said}`;
       this.#socket?.end(this.#unwelcome);

@@ -2,7 +2,7 @@
  * The exchange's streams: one anonymous connection for all public data, and a separate one for each wallet with a key,
  * since a connection carries one token and inbox messages do not name their subscription.
  *
- * Nothing here makes data fresh or stale: messages are passed on, and the state of connections is shown.
+ * This decides nothing about the freshness of data: it passes on messages, and reports the state of connections.
  */
 
 import type { ChannelName } from "../../contract/index.ts";

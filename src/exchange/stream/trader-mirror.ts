@@ -1,16 +1,16 @@
 /**
- * The merged state of one (wallet, PDA index) from polls and the stream, so that neither moves it back: polls return
- * the whole at a slot, the stream sends a whole and then changes. The sequence of a subaccount is the watermark, and
- * the slot orders states with the same sequence.
+ * Merges the state of one (wallet, PDA index) from polls and the stream, so that neither replaces a newer state: polls
+ * return the whole at a slot, the stream sends a whole and then changes. The sequence of a subaccount is the watermark,
+ * and the slot orders states with the same sequence.
  *
  *   poll, snapshot ─► whole  ─┐
  *                             ├─► subaccounts, the ones received now, and if another read is needed
  *   delta ──────────► change ─┘
  *
- * A lost change is invisible on the stream. It shows as a change that does not fit (a closing of something unknown, a
- * position that grows older), which causes a read, and as a poll with more than the stream ever sent, which is counted.
- * A gap in the sequence causes a read too; that message and all after it are held until a full snapshot or the missing
- * message has filled the gap: merged without it they would give a state that never existed.
+ * A lost change cannot be seen on the stream itself. Its signs are a change that does not fit (a closing of something
+ * unknown, a position that grows older), which causes a read, and a poll with more than the stream sent, which is
+ * counted. A gap in the sequence causes a read too; that message and all after it are held until a full snapshot or the
+ * missing message fills the gap: merged without it they would give a state that never existed.
  */
 import type { SubaccountSnapshot, TraderStateMessage } from "../../contract/index.ts";
 import { HeldMessages } from "./held-messages.ts";
@@ -62,9 +62,9 @@ interface Whole {
 
 /** Maximum age of HTTP answers in normal operation, ms. */
 const maxAnswerAgeMs = 5_000;
-/** Age from which an answer, nearly a minute old, proves nothing, whatever the stream sent. */
+/** Age, nearly a minute, from which an answer confirms no newer state of the stream, slots. */
 const maxAnswerAgeSlots = 100;
-/** Number of answers after which a restarted count of the exchange is accepted. */
+/** Number of snapshots in a row with an older sequence after which the sequence counts as restarted. */
 const regressionsToAccept = 2;
 
 const sequenceGap = "a sequence that jumps";
@@ -170,7 +170,7 @@ export class TraderMirror {
         continue;
       }
       const isAhead = known !== undefined && whole.from === "polled" && row.sequence > known.row.sequence;
-      // The stream has not sent what only the last poll showed.
+      // The stream has not sent the change that the previous poll contained.
       if (known?.polledSequence != null && whole.from === "polled") missed++;
       this.#known.set(index, {
         row,
