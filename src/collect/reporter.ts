@@ -110,7 +110,7 @@ export class Reporter {
       else if (changed && trouble.state === "named") this.#logChange(trouble);
       return;
     }
-    // A read requested during an outage belongs to it, however late it fails.
+    // A read requested during an outage belongs to it, even if it fails later.
     if (trouble.state === "held" && askedMs <= this.#backMs) trouble.state = "quiet";
     else if (trouble.state === "quiet" && !this.#outage && askedMs > this.#backMs)
       Object.assign(trouble, { state: "held", heldMs: nowMs, carried: true });

@@ -5,11 +5,11 @@ import { parseDurationMs } from "../domain/text/duration.ts";
 import { CronSchedule, cronProblem } from "./schedule/calendar.ts";
 
 /** Minimum interval, ms. */
-const SHORTEST_MS = 100;
+const minIntervalMs = 100;
 
 const duration = z.string().transform((text, context) => {
   const ms = parseDurationMs(text);
-  if (ms === undefined || ms < SHORTEST_MS) {
+  if (ms === undefined || ms < minIntervalMs) {
     context.addIssue({
       code: "custom",
       message: ms === undefined ? "has to be a duration such as 5s, 10m or 1h30m" : "has to be 100ms or more",

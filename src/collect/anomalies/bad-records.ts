@@ -8,7 +8,7 @@ import { hideSecretsAtBeginning } from "../../domain/text/hidden-secrets.ts";
 import { type BadRecordReport, maxKeptBody } from "../../exchange/index.ts";
 import type { CollectLog } from "../log.ts";
 
-const KEEP_AGAIN_MS = 3_600_000;
+const storeIntervalMs = 3_600_000;
 const maxKinds = 1_000;
 /** Maximum number of separate problems of an endpoint; more are one kind. */
 const maxProblems = 20;
@@ -82,7 +82,7 @@ export class BadRecords {
       }
       this.#log.warn({ endpoint, wallet, field }, `the exchange sent what is not known here: ${text}`);
     }
-    if (keptMs !== undefined && now - keptMs < KEEP_AGAIN_MS) return;
+    if (keptMs !== undefined && now - keptMs < storeIntervalMs) return;
     // The search for secrets is slow: done only for stored bodies.
     const hasPlace = this.#hasPlace(now);
     this.#kinds.set(kind, hasPlace ? now : Number.NEGATIVE_INFINITY);
@@ -101,7 +101,7 @@ export class BadRecords {
 
   /** Returns false if the maximum of this hour is reached. */
   #hasPlace(nowMs: number): boolean {
-    if (nowMs - this.#hourMs >= KEEP_AGAIN_MS) {
+    if (nowMs - this.#hourMs >= storeIntervalMs) {
       this.#hourMs = nowMs;
       this.#keptInHour = 0;
     }
@@ -128,7 +128,7 @@ export class BadRecords {
     return one;
   }
 
-  /** Logs an enum value that the rule language does not know. It is no bad record: it is read as "other". */
+  /** Logs an enum value that the rule language does not know. It is not a bad record: it is read as "other". */
   unknownWord(endpoint: string, field: string, whole: string): void {
     const name = `${endpoint} ${field} ${beginningOf(whole, maxWord)}`;
     if (this.#words.has(name) || this.#words.size >= maxKinds) return;

@@ -5,7 +5,7 @@ import type { StreamFeed } from "../stream/feed.ts";
 /** Maximum tries if the stream reported a newer status than the answer. */
 const maxTries = 3;
 
-/** @param live knows if the stream reported a status meanwhile */
+/** @param live the stream, which may have sent a newer status meanwhile */
 export function exchangeStatusCollector(
   live: Pick<StreamFeed, "elapsedMs" | "receivedStatusSince"> | null = null,
 ): ExchangeCollector {

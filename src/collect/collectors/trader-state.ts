@@ -26,7 +26,7 @@ import { subaccountState } from "../translate/trader-state.ts";
 const emptyAnswers = 3;
 
 /** Time with the same slot after which answers count as one old answer, ms. */
-const REPEATED_MS = 15_000;
+const maxSameSlotMs = 15_000;
 
 /** Answers without subaccounts that are not accepted yet. */
 interface Doubted {
@@ -66,7 +66,7 @@ export function traderStateCollector(parts: {
 }): WalletCollector {
   const { accounts, badRecords, live, elapsedMs, everyMs, slots } = parts;
   // The default age from which rules treat a state as stale.
-  const repeated = new RepeatedStates(Math.max(REPEATED_MS, 3 * everyMs));
+  const repeated = new RepeatedStates(Math.max(maxSameSlotMs, 3 * everyMs));
   /** The last answers about each wallet, in the order of its PDA indices: later ones share their unchanged objects. */
   const last = new Map<CollectedWallet, readonly Place[]>();
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);

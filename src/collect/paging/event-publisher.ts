@@ -17,8 +17,8 @@ import type { CollectedWallet, WalletRun } from "../collector.ts";
 const cursorPrefix = "first/";
 
 /**
- * Returns the stored cursors of these wallets. A name that now belongs to another key has none: its first sight,
- * histories and accounts are new.
+ * Returns the stored cursors of these wallets. A name that now belongs to another key has none: its time of
+ * first watching, histories and accounts are new.
  */
 export function ownCursors(
   stored: ReadonlyMap<string, string>,
@@ -85,7 +85,7 @@ export class EventPublisher {
   readonly #sightMs: number;
   #agreement: Promise<void> | null = null;
   readonly #first = new Map<string, First>();
-  /** By wallet and PDA index: an index added later has a past of its own. */
+  /** By wallet and PDA index: an index may be added later. */
   readonly #firstOfPart = new Map<string, First>();
   readonly #published = new Set<string>();
   #shared: Promise<unknown> = Promise.resolve();
@@ -205,7 +205,7 @@ export class EventPublisher {
     for (const event of events) this.#remember(eventName(event.kind, event.key));
   }
 
-  /** Before anything else of a wallet is stored, so that a crash cannot turn its present into past. */
+  /** Called before other data of a wallet is stored: after a crash its new events would count as past. */
   async #storeFirst(run: PublishingRun): Promise<void> {
     const { name, pdaIndices } = run.wallet;
     for (const part of [name, ...pdaIndices.map((pdaIndex) => partOf(name, pdaIndex))]) {
@@ -219,7 +219,7 @@ export class EventPublisher {
     }
   }
 
-  /** Corrects a first sight by the exchange's time: one by a wrong clock, or one in the future. */
+  /** Corrects a time of first watching by the exchange's time, if the clock was wrong or it is in the future. */
   #correct(first: First): void {
     if (!this.#time?.agreed) return;
     const sightMs = Math.floor(this.#time.nowMs() - (this.#clock.elapsedMs() - this.#sightMs));

@@ -24,7 +24,7 @@ const deepAgainMs = 300_000;
 
 const maxPages = 4;
 
-/** Age from which older rows that may still change are given up. */
+/** Maximum age of rows that are read again because they may change. */
 const maxOpenAgeMs = 90 * 86_400_000;
 
 /** Time reserved at the end of a run, so that rows read before a hanging page are published. */
@@ -107,7 +107,7 @@ export class History {
     const farthestMs = Math.max(openMs, run.nowMs() - maxOpenAgeMs);
     const pastLimitMs = Math.min(run.nowMs() - pastMs, run.gap ? farthestMs : Number.POSITIVE_INFINITY);
     const firstMs = publisher.firstMs(run.wallet.name);
-    // A row in the future is no edge: all late indexed rows would be behind it.
+    // A row in the future is not used as the edge: all rows indexed late would be older.
     const baseMs = Math.min(edgeMs ?? firstMs, run.nowMs());
     const untilMs = Math.max(pastLimitMs, Math.min(baseMs - lateRowsMs, openMs));
     const deep =

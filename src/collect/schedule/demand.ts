@@ -140,7 +140,7 @@ export function demandOf(input: DemandInput): Demand {
   };
 }
 
-/** Returns the share of a rate that each lane gets: the unused part of a lane goes to the others by weight. */
+/** Returns the share of a rate that each lane gets: the unused part of a lane is divided among the others by weight. */
 function shareOut(perSecond: number, wanted: ReadonlyMap<Lane, number>): ReadonlyMap<Lane, number> {
   const given = new Map<Lane, number>();
   let open = [...wanted.keys()];

@@ -155,7 +155,7 @@ export class StreamFeed implements StreamListener {
     return !this.#trust.doubted(wallet) && (this.#streams?.streamsNotifications(wallet) ?? false);
   }
 
-  /** A streamed inbox is polled rarely: acknowledged items would be shown as waiting until then. */
+  /** Requests a poll: a streamed inbox is polled rarely, and would count acknowledged items as waiting until then. */
   acknowledged(wallet: string): void {
     this.#asks.inbox(wallet);
   }

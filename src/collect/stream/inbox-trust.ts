@@ -1,7 +1,7 @@
 /**
  * Decides if the stream delivers the notifications of a wallet: a connection may be open, answer pings and have
- * confirmed the subscription, and still deliver nothing. An item that the inbox shows and the stream did not deliver
- * reveals this.
+ * confirmed the subscription, and still deliver nothing. An item that the inbox contains and the stream did not deliver
+ * is the sign of this.
  *
  *   trusted ──an item, created since the connection came up, was not delivered──► doubted
  *      ▲                                                                             │
@@ -27,7 +27,7 @@ interface Trust {
 export class InboxTrust {
   readonly #wallets = new Map<string, Trust>();
 
-  /** Notes that the connection came up at this wall time, ms. That alone restores no trust. */
+  /** Notes that the connection came up at this wall time, ms. That alone does not end the doubt. */
   up(wallet: string, atMs: number): void {
     this.#of(wallet).upMs = atMs;
   }

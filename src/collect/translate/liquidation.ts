@@ -40,7 +40,7 @@ export function canonicalLiquidationKey(authority: string, place: Place, role: R
   return `liquidation:${authority}:${place.slot}:${place.slotIndex}:${place.eventIndex}:${role}`;
 }
 
-/** Returns a row of the history; null for an account that only called an ADL. */
+/** Returns the liquidation of a history row; null for an account that only called an ADL. */
 export function liquidationOfHistory(
   row: Liquidation,
   wallet: CollectedWallet,
