@@ -123,7 +123,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
   const acknowledged = new Set<string>();
   let streams: Streams | null = null;
   let stopWaiting: () => void = () => {};
-  let shelf: {
+  let parts: {
     readonly accounts: AccountBook;
     readonly book: MarketBook;
     readonly publisher: EventPublisher;
@@ -131,8 +131,8 @@ export function createCollectors(options: CollectorsOptions): Collectors {
   const stopping = new AbortController();
   const walletOf = (name: string) => {
     const wallet = wallets.find((one) => one.name === name);
-    if (!wallet || !shelf) throw new Error(`${name} is not read`);
-    return { wallet, ...shelf };
+    if (!wallet || !parts) throw new Error(`${name} is not read`);
+    return { wallet, ...parts };
   };
 
   async function create(): Promise<Scheduler> {
@@ -147,7 +147,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       options.eventsKeptMs,
       options.time,
     );
-    shelf = { accounts, book, publisher };
+    parts = { accounts, book, publisher };
     const elapsedMs = () => clock.elapsedMs();
     const slots = new LedgerSlots();
     const shared = { publisher, badRecords, cursors, elapsedMs, slots };
@@ -217,7 +217,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       const { observe } = options;
       const runs = wallets.map((wallet) => ({ wallet, observe, nowMs: () => clock.nowMs() }));
       // A history may be read long after accounts; the downtime before that does not count as past.
-      shelf?.publisher.begin(runs).catch(() => {});
+      parts?.publisher.begin(runs).catch(() => {});
       scheduler.start();
       if (!feed || !options.streams) return;
       streams = options.streams(feed);

@@ -20,14 +20,14 @@ export class Coalescer {
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  /** @param passOn passes on all noted changes, and resolves when they are judged and stored */
+  /** @param passOn passes on all waiting changes, and resolves when they are judged and stored */
   constructor(clock: Clock, passOn: () => Promise<void>) {
     this.#clock = clock;
     this.#passOn = passOn;
   }
 
   /** Notes a change. */
-  noted(): void {
+  changed(): void {
     if (this.#running) this.#again = true;
     else if (!this.#cancel && !this.#stopped) {
       const waitMs = this.#notBeforeMs - this.#clock.elapsedMs();
@@ -63,7 +63,7 @@ export class Coalescer {
       const pauseMs = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, PAUSE_PER_COST * (endMs - startMs)));
       this.#notBeforeMs = endMs + pauseMs;
       this.#running = false;
-      if (this.#again) this.noted();
+      if (this.#again) this.changed();
     }
   }
 }

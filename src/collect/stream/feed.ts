@@ -45,11 +45,11 @@ import { isUnreadLiquidation, notificationEvents } from "../translate/notificati
 import { type Followed, FollowedTraders, familyOf } from "./followed-traders.ts";
 import { InboxTrust } from "./inbox-trust.ts";
 import { LivePrices } from "./live-prices.ts";
-import { NotedNews } from "./noted-news.ts";
 import { StreamOutages } from "./outages.ts";
-import { betweenDoubtsMs, PacedAsks } from "./paced-asks.ts";
+import { betweenDoubtsMs, PacedReads } from "./paced-reads.ts";
 import { PriceChannel } from "./price-channel.ts";
-import { SpreadAsks } from "./spread-asks.ts";
+import { SpreadReads } from "./spread-reads.ts";
+import { StreamBuffer } from "./stream-buffer.ts";
 import { UnreadNotifications } from "./unread-notifications.ts";
 
 /**
@@ -84,10 +84,10 @@ export class StreamFeed implements StreamListener {
   readonly #clock: Clock;
   readonly #followed: FollowedTraders;
   readonly #prices = new LivePrices();
-  readonly #news: NotedNews;
-  readonly #asks: PacedAsks;
+  readonly #buffer: StreamBuffer;
+  readonly #reads: PacedReads;
   readonly #unread: UnreadNotifications;
-  readonly #spread: SpreadAsks;
+  readonly #spread: SpreadReads;
   #statusReceivedMs = Number.NEGATIVE_INFINITY;
   readonly #readMs = new Map<string, number>();
   /** Cancels the waits of changes that are held for another subaccount. */
@@ -104,13 +104,13 @@ export class StreamFeed implements StreamListener {
     this.#followed = new FollowedTraders(options.wallets);
     const { exchangeIsDown, inboxEveryMs } = options;
     this.#outages = new StreamOutages(options.clock, options.log, exchangeIsDown, inboxEveryMs);
-    this.#news = new NotedNews(
+    this.#buffer = new StreamBuffer(
       { ...options, onNewAccount: (wallet) => options.ask("notifications", wallet) },
       this.#followed,
     );
-    this.#asks = new PacedAsks(options.clock, (source, wallet) => options.ask(source, wallet));
-    this.#unread = new UnreadNotifications(options.clock, this.#asks);
-    this.#spread = new SpreadAsks({
+    this.#reads = new PacedReads(options.clock, (source, wallet) => options.ask(source, wallet));
+    this.#unread = new UnreadNotifications(options.clock, this.#reads);
+    this.#spread = new SpreadReads({
       clock: options.clock,
       ratePerSecond: options.ratePerSecond,
       marginRatio: options.marginRatio,
@@ -138,11 +138,11 @@ export class StreamFeed implements StreamListener {
     this.#outages.stop();
     this.#priceChannel?.stop();
     this.#spread.stop();
-    this.#asks.stop();
+    this.#reads.stop();
     this.#unread.stop();
     for (const cancel of this.#releases.values()) cancel();
     this.#releases.clear();
-    await this.#news.stop();
+    await this.#buffer.stop();
   }
 
   /** Number of account changes and notifications that a poll found and the stream did not deliver. */
@@ -157,7 +157,7 @@ export class StreamFeed implements StreamListener {
 
   /** Requests a poll: a streamed inbox is polled rarely, and would count acknowledged items as waiting until then. */
   acknowledged(wallet: string): void {
-    this.#asks.inbox(wallet);
+    this.#reads.inbox(wallet);
   }
 
   /** Monotonic ms, as a poll states it with its request. */
@@ -187,10 +187,10 @@ export class StreamFeed implements StreamListener {
       streaming,
     );
     // It includes all earlier messages of the stream, which would be passed on without their place in the slot.
-    if (mirrored?.exact) this.#news.polledState(familyOf(wallet.authority, pdaIndex));
+    if (mirrored?.exact) this.#buffer.polledState(familyOf(wallet.authority, pdaIndex));
     this.#readMs.set(`traderState ${wallet.name}`, askedMs);
     // An answer from before the missing message does not fill the gap.
-    if (followed.mirror.holding) this.#asks.doubt(wallet.name);
+    if (followed.mirror.holding) this.#reads.doubt(wallet.name);
     if (missed > 0) {
       if (this.#missed === 0)
         this.#options.log.warn({ wallet: wallet.name }, "the stream left out a change that a poll shows");
@@ -222,7 +222,7 @@ export class StreamFeed implements StreamListener {
       common.restart("prices moved and it sent nothing");
     }
     const newest = this.#prices.takePoll(rows, askedMs);
-    this.#news.polledPrices(newest);
+    this.#buffer.polledPrices(newest);
     return newest;
   }
 
@@ -248,14 +248,14 @@ export class StreamFeed implements StreamListener {
       case "exchangeStatus": {
         const { active, gated, withdrawalsAvailable } = message.data;
         this.#statusReceivedMs = this.#clock.elapsedMs();
-        this.#news.status({ active, gated, withdrawalsAvailable });
+        this.#buffer.status({ active, gated, withdrawalsAvailable });
         this.#options.ask("exchangeStatus", null);
         return;
       }
       case "exchange":
         // The status has a channel of its own; any other change is in the market list.
         if (message.ops.some(({ kind }) => kind !== "exchangeStatusChanged"))
-          this.#asks.soon("marketConfig", null, betweenDoubtsMs);
+          this.#reads.soon("marketConfig", null, betweenDoubtsMs);
         return;
       case "notifications":
         if (wallet !== null) this.#takeNotification(wallet, message);
@@ -265,15 +265,15 @@ export class StreamFeed implements StreamListener {
   }
 
   misfit(wallet: string | null, { channel, frame }: StreamMisfit): void {
-    if (channel === "notifications" && wallet !== null) this.#asks.inbox(wallet);
+    if (channel === "notifications" && wallet !== null) this.#reads.inbox(wallet);
     else if (channel === "exchangeStatus") this.#options.ask("exchangeStatus", null);
     else if (channel === "marketStats" || channel === "marketStatsV2") {
       if (channel === "marketStatsV2") this.#priceChannel?.misfit();
-      this.#asks.soon("markets", null, betweenDoubtsMs);
+      this.#reads.soon("markets", null, betweenDoubtsMs);
     } else if (channel === "traderState") {
       const { authority, traderPdaIndex } = frame as Record<string, unknown>;
       const followed = this.#followed.of(familyOf(String(authority), Number(traderPdaIndex)));
-      if (followed) this.#asks.doubt(followed.wallet.name);
+      if (followed) this.#reads.doubt(followed.wallet.name);
     }
   }
 
@@ -326,7 +326,7 @@ export class StreamFeed implements StreamListener {
       ahead ||= prices.exchangeMs > nowMs + maxAheadMs;
       if (prices.exchangeMs > nowMs + maxAheadMs) continue;
       if (!this.#prices.takeLive(prices, this.#clock.elapsedMs())) continue;
-      this.#news.prices(prices);
+      this.#buffer.prices(prices);
     }
     if (ahead) throw new Error("its time is ahead of the clock");
   }
@@ -339,10 +339,10 @@ export class StreamFeed implements StreamListener {
   }
 
   #noteState(key: string, { wallet, mirror }: Followed, { mirrored, doubt }: Taken): void {
-    if (doubt !== null) this.#asks.doubt(wallet.name);
+    if (doubt !== null) this.#reads.doubt(wallet.name);
     if (mirror.holding) this.#releaseLater(key);
     else this.#cancelRelease(key);
-    if (mirrored !== null) this.#news.state(key, mirrored.received);
+    if (mirrored !== null) this.#buffer.state(key, mirrored.received);
   }
 
   /** Releases changes that were held for another subaccount for the maximum time. */
@@ -370,11 +370,11 @@ export class StreamFeed implements StreamListener {
     this.#trust.received(name, wallet.authority, payload);
     if (traderPdaIndex !== null && !wallet.pdaIndices.includes(traderPdaIndex)) return;
     const account = accounts.of(name).find((one) => one.address === traderPubkey);
-    this.#asks.inbox(name);
+    this.#reads.inbox(name);
     if (payload.source !== "event" || !account || !book.known) return;
     const seenMs = this.#clock.nowMs();
     const note = (): void =>
-      this.#news.events(name, () => notificationEvents(payload, wallet, account, book, seenMs));
+      this.#buffer.events(name, () => notificationEvents(payload, wallet, account, book, seenMs));
     // Once it is reported, the inbox does not report it again, and the liquidation would stay unidentified.
     if (isUnreadLiquidation(payload))
       this.#unread.wait(name, notificationKey(payload, wallet.authority), note);

@@ -16,7 +16,7 @@ export const maxWaitingEvents = 500;
 /** Maximum waiting changes of the exchange's status; the oldest are dropped. */
 const maxWaitingStatuses = 20;
 
-export interface NotedNewsOptions {
+export interface StreamBufferOptions {
   readonly clock: Clock;
   readonly observe: (observation: Observation) => Promise<void>;
   /** Called for a wallet with a newly seen account. */
@@ -31,8 +31,8 @@ type ExchangeStatus = Pick<
   Extract<Observation, { kind: "exchangeStatus" }>,
   "active" | "gated" | "withdrawalsAvailable"
 >;
-export class NotedNews {
-  readonly #options: NotedNewsOptions;
+export class StreamBuffer {
+  readonly #options: StreamBufferOptions;
   readonly #followed: FollowedTraders;
   readonly #coalescer: Coalescer;
   readonly #prices = new Map<string, MarketPrices>();
@@ -41,7 +41,7 @@ export class NotedNews {
   readonly #statuses: ExchangeStatus[] = [];
   readonly #events = new Map<string, Event[]>();
 
-  constructor(options: NotedNewsOptions, followed: FollowedTraders) {
+  constructor(options: StreamBufferOptions, followed: FollowedTraders) {
     this.#options = options;
     this.#followed = followed;
     this.#coalescer = new Coalescer(options.clock, () => this.#flush());
@@ -53,7 +53,7 @@ export class NotedNews {
 
   prices(prices: MarketPrices): void {
     this.#prices.set(prices.symbol.toUpperCase(), prices);
-    this.#coalescer.noted();
+    this.#coalescer.changed();
   }
 
   /** Removes waiting prices that a poll has replaced: a price sent before the request would overwrite the newer one. */
@@ -66,10 +66,10 @@ export class NotedNews {
 
   /** Notes the new state of a trader account. @param received the changed subaccounts; null: all */
   state(key: string, received: readonly number[] | null): void {
-    const noted = this.#states.get(key);
-    if (received === null || noted === null) this.#states.set(key, null);
-    else this.#states.set(key, new Set([...(noted ?? []), ...received]));
-    this.#coalescer.noted();
+    const pending = this.#states.get(key);
+    if (received === null || pending === null) this.#states.set(key, null);
+    else this.#states.set(key, new Set([...(pending ?? []), ...received]));
+    this.#coalescer.changed();
   }
 
   /** Removes a waiting state: a poll returned one that includes it. */
@@ -84,7 +84,7 @@ export class NotedNews {
       return;
     this.#statuses.push(status);
     if (this.#statuses.length > maxWaitingStatuses) this.#statuses.shift();
-    this.#coalescer.noted();
+    this.#coalescer.changed();
   }
 
   /**
@@ -96,10 +96,10 @@ export class NotedNews {
     if (events.length >= maxWaitingEvents) return;
     events.push(...make());
     this.#events.set(name, events);
-    this.#coalescer.noted();
+    this.#coalescer.changed();
   }
 
-  /** Passes on all noted changes, of each thing the newest. */
+  /** Passes on all waiting changes, of each thing the newest. */
   async #flush(): Promise<void> {
     try {
       await Promise.all(this.#observeAll());
