@@ -100,7 +100,7 @@ export interface Collectors {
   /** Reads the exchange's own list of a wallet's notifications. @throws {ExchangeError} */
   readInbox(wallet: string): Promise<InboxReading>;
   /** Publishes notifications that were found apart from the schedules. */
-  tellInbox(wallet: string, events: readonly Event[]): Promise<void>;
+  publishInbox(wallet: string, events: readonly Event[]): Promise<void>;
   /** Returns the stream connections, and the number of changes that they missed; null: everything is polled. */
   streams(): { readonly streams: Streams; readonly missed: number } | null;
   /** Takes a report of unreadable data from the client (its `onBadRecord`). */
@@ -109,8 +109,8 @@ export interface Collectors {
   /** Returns the outage while nothing can be read from the exchange; else null. */
   outage(): ExchangeOutage | null;
   demand(): Demand;
-  /** @param isSignInTold true if an alert reports why sign-ins fail: failures without a session are then not counted */
-  figures(isSignInTold?: boolean): ScheduleFigures & { readonly badRecords: number };
+  /** @param isSignInReported true if an alert reports why sign-ins fail: failures without a session are then not counted */
+  figures(isSignInReported?: boolean): ScheduleFigures & { readonly badRecords: number };
 }
 
 type StreamFeedAsk = ConstructorParameters<typeof StreamFeed>[0]["ask"];
@@ -123,7 +123,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
   const acknowledged = new Set<string>();
   let streams: Streams | null = null;
   let stopWaiting: () => void = () => {};
-  let shelf: {
+  let parts: {
     readonly accounts: AccountBook;
     readonly book: MarketBook;
     readonly publisher: EventPublisher;
@@ -131,8 +131,8 @@ export function createCollectors(options: CollectorsOptions): Collectors {
   const stopping = new AbortController();
   const walletOf = (name: string) => {
     const wallet = wallets.find((one) => one.name === name);
-    if (!wallet || !shelf) throw new Error(`${name} is not read`);
-    return { wallet, ...shelf };
+    if (!wallet || !parts) throw new Error(`${name} is not read`);
+    return { wallet, ...parts };
   };
 
   async function create(): Promise<Scheduler> {
@@ -147,7 +147,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       options.eventsKeptMs,
       options.time,
     );
-    shelf = { accounts, book, publisher };
+    parts = { accounts, book, publisher };
     const elapsedMs = () => clock.elapsedMs();
     const slots = new LedgerSlots();
     const shared = { publisher, badRecords, cursors, elapsedMs, slots };
@@ -197,7 +197,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       accounts: (wallet) => accounts.count(wallet),
       marketReads: () => marketReadsOf((source) => marketsToRead(ofMarkets, source)?.length ?? 0),
       equityCheck: () => needs.equityCheck(),
-      ...(live ? { streaming: (wallet) => live.tellsNotifications(wallet) } : {}),
+      ...(live ? { streaming: (wallet) => live.streamsNotifications(wallet) } : {}),
     });
   }
 
@@ -217,7 +217,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       const { observe } = options;
       const runs = wallets.map((wallet) => ({ wallet, observe, nowMs: () => clock.nowMs() }));
       // A history may be read long after accounts; the downtime before that does not count as past.
-      shelf?.publisher.begin(runs).catch(() => {});
+      parts?.publisher.begin(runs).catch(() => {});
       scheduler.start();
       if (!feed || !options.streams) return;
       streams = options.streams(feed);
@@ -234,7 +234,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       const nowMs = () => clock.nowMs();
       return readInbox({ wallet, client: options.client, accounts, book, nowMs, signal: stopping.signal });
     },
-    tellInbox(name, events) {
+    publishInbox(name, events) {
       const { wallet, publisher } = walletOf(name);
       const { observe } = options;
       return publisher.publish({ wallet, observe, nowMs: () => clock.nowMs() }, "notifications", {
@@ -250,11 +250,11 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       if (!scheduler) throw new Error("collecting has not begun");
       return scheduler.demand();
     },
-    figures: (isSignInTold) => ({
+    figures: (isSignInReported) => ({
       lagMs: 0,
       failedPolls: 0,
       failingReads: "",
-      ...scheduler?.figures(isSignInTold),
+      ...scheduler?.figures(isSignInReported),
       badRecords: badRecords.count,
     }),
   };

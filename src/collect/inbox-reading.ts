@@ -18,7 +18,7 @@ export interface InboxReading {
 }
 
 const PAGE = 100;
-const MOST_PAGES = 3;
+const maxPages = 3;
 const DEADLINE_MS = 20_000;
 
 /** @throws {ExchangeError} if one of them cannot be read */
@@ -45,7 +45,7 @@ export async function readInbox(parts: {
     const items = new Map<string, NotificationItem>();
     let older: object | null = {};
     let oldestMs = Number.POSITIVE_INFINITY;
-    for (let pages = 0; older !== null && pages < MOST_PAGES; pages++) {
+    for (let pages = 0; older !== null && pages < maxPages; pages++) {
       const page = await client.notifications({ traderPubkey, limit: PAGE, ...older }, call);
       for (const item of page.items) {
         items.set(notificationKey(item, wallet.authority), item);

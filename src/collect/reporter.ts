@@ -17,14 +17,14 @@ import { formatDurationMs } from "../domain/text/duration.ts";
 import { timeOfDay } from "../domain/text/time-text.ts";
 import type { CollectLog } from "./log.ts";
 
-const MOST_NAMED = 3;
+const maxNamed = 3;
 /** Time without any read after which it is an outage, ms. */
-const SILENT_MS = 2_000;
+const outageAfterMs = 2_000;
 /** A read that ends within this time after a failure was requested before it, and proves nothing. */
-const UNDER_WAY_MS = 1_000;
+const underWayMs = 1_000;
 /** Maximum hold: nothing else is read, and nothing else fails, so this failure is all there is to log. */
-const LONGEST_HOLD_MS = 15_000;
-const LOOK_EVERY_MS = 1_000;
+const maxHoldMs = 15_000;
+const checkEveryMs = 1_000;
 
 /** The target of a read: new data, or older pages of a history. */
 export interface Reading {
@@ -72,7 +72,7 @@ export class Reporter {
   #silence: Silence | null = null;
   #outage: Outage | null = null;
   #backMs = Number.NEGATIVE_INFINITY;
-  #cancelLook: (() => void) | null = null;
+  #cancelCheck: (() => void) | null = null;
 
   constructor(clock: Clock, log: CollectLog) {
     this.#clock = clock;
@@ -87,8 +87,8 @@ export class Reporter {
   }
 
   stop(): void {
-    this.#cancelLook?.();
-    this.#cancelLook = null;
+    this.#cancelCheck?.();
+    this.#cancelCheck = null;
   }
 
   /** @param askedMs the start of the failed run, monotonic */
@@ -106,11 +106,11 @@ export class Reporter {
     this.#log.debug(fieldsOf(reading, { reason }), `${nameOf(reading)} cannot be read: ${detail}`);
     if (reason === "signed-out") {
       // A failure of the wallet itself does not indicate an exchange outage.
-      if (trouble.state === "held") this.#tell(trouble);
-      else if (changed && trouble.state === "named") this.#tellChange(trouble);
+      if (trouble.state === "held") this.#logFailure(trouble);
+      else if (changed && trouble.state === "named") this.#logChange(trouble);
       return;
     }
-    // A read requested during an outage belongs to it, however late it fails.
+    // A read requested during an outage belongs to it, even if it fails later.
     if (trouble.state === "held" && askedMs <= this.#backMs) trouble.state = "quiet";
     else if (trouble.state === "quiet" && !this.#outage && askedMs > this.#backMs)
       Object.assign(trouble, { state: "held", heldMs: nowMs, carried: true });
@@ -129,8 +129,8 @@ export class Reporter {
       }
       return;
     }
-    if (changed && trouble.state === "named") this.#tellChange(trouble);
-    this.#look();
+    if (changed && trouble.state === "named") this.#logChange(trouble);
+    this.#check();
   }
 
   /** Notes a regular answer of the exchange. */
@@ -140,7 +140,7 @@ export class Reporter {
     if (this.#outage) this.#back(nowMs);
     // Others are read: the remaining failures have separate causes.
     for (const one of this.#troubles.values())
-      if (one.state === "held" && nowMs - one.heldMs >= UNDER_WAY_MS) this.#tell(one);
+      if (one.state === "held" && nowMs - one.heldMs >= underWayMs) this.#logFailure(one);
   }
 
   /** Notes that this is read again. */
@@ -149,28 +149,28 @@ export class Reporter {
     const trouble = this.#troubles.get(key);
     if (!trouble) return;
     this.#troubles.delete(key);
-    this.#tellEnd(trouble, this.#clock.elapsedMs() - trouble.sinceMs);
+    this.#logRecovery(trouble, this.#clock.elapsedMs() - trouble.sinceMs);
   }
 
-  #look(): void {
-    if (this.#outage || this.#cancelLook) return;
+  #check(): void {
+    if (this.#outage || this.#cancelCheck) return;
     const nowMs = this.#clock.elapsedMs();
     const silence = this.#silence;
     const undecided = silence?.isNew === true && silence.sources.size > 1;
-    if (undecided && nowMs - silence.elapsedMs >= SILENT_MS) {
+    if (undecided && nowMs - silence.elapsedMs >= outageAfterMs) {
       this.#begin(silence);
       return;
     }
     let held = false;
     for (const one of this.#troubles.values()) {
       if (one.state !== "held") continue;
-      if (nowMs - one.heldMs >= LONGEST_HOLD_MS) this.#tell(one);
+      if (nowMs - one.heldMs >= maxHoldMs) this.#logFailure(one);
       else held = true;
     }
     if (!held && !undecided) return;
-    this.#cancelLook = this.#clock.after(LOOK_EVERY_MS, () => {
-      this.#cancelLook = null;
-      this.#look();
+    this.#cancelCheck = this.#clock.after(checkEveryMs, () => {
+      this.#cancelCheck = null;
+      this.#check();
     });
   }
 
@@ -196,13 +196,13 @@ export class Reporter {
     this.#log.info({ forMs: Math.round(forMs) }, `the exchange is back after ${formatDurationMs(forMs)}`);
   }
 
-  #tell(trouble: Trouble): void {
+  #logFailure(trouble: Trouble): void {
     const { reading, reason, detail } = trouble;
     const kind = kindOf(reading);
     let named = 0;
     for (const one of this.#troubles.values())
       if (one.state === "named" && kindOf(one.reading) === kind) named++;
-    trouble.state = named < MOST_NAMED ? "named" : "folded";
+    trouble.state = named < maxNamed ? "named" : "folded";
     if (trouble.state === "named") {
       const text = `${nameOf(reading)} cannot be read: ${detail}`;
       this.#log.warn(fieldsOf(reading, { reason }), `${text}${remedyFor(detail)}`);
@@ -211,17 +211,17 @@ export class Reporter {
       const { source } = reading;
       this.#log.warn(
         { source, reason },
-        `${kind} cannot be read for more than ${MOST_NAMED} wallets: ${detail}`,
+        `${kind} cannot be read for more than ${maxNamed} wallets: ${detail}`,
       );
     }
   }
 
-  #tellChange({ reading, reason, detail }: Trouble): void {
+  #logChange({ reading, reason, detail }: Trouble): void {
     const text = `${nameOf(reading)} still cannot be read, now: ${detail}`;
     this.#log.warn(fieldsOf(reading, { reason }), text);
   }
 
-  #tellEnd({ reading, state, failures, detail, carried }: Trouble, forMs: number): void {
+  #logRecovery({ reading, state, failures, detail, carried }: Trouble, forMs: number): void {
     const fields = fieldsOf(reading, { failures, forMs: Math.round(forMs) });
     const lasted = formatDurationMs(forMs);
     const again = `can be read again, after ${lasted} and ${count(failures, "failed read")}`;

@@ -5,11 +5,11 @@ import { parseDurationMs } from "../domain/text/duration.ts";
 import { CronSchedule, cronProblem } from "./schedule/calendar.ts";
 
 /** Minimum interval, ms. */
-const SHORTEST_MS = 100;
+const minIntervalMs = 100;
 
 const duration = z.string().transform((text, context) => {
   const ms = parseDurationMs(text);
-  if (ms === undefined || ms < SHORTEST_MS) {
+  if (ms === undefined || ms < minIntervalMs) {
     context.addIssue({
       code: "custom",
       message: ms === undefined ? "has to be a duration such as 5s, 10m or 1h30m" : "has to be 100ms or more",
@@ -104,7 +104,7 @@ export function scheduleMs(schedule: Schedule, nowMs: number): number {
  * Returns the longest regular interval between two polls, ms: with streams polls are the fallback, and may be further
  * apart.
  */
-export function longestMs(schedule: Schedule, nowMs: number, streams: boolean): number {
+export function maxIntervalMs(schedule: Schedule, nowMs: number, streams: boolean): number {
   const usualMs = scheduleMs(schedule, nowMs);
   if (!streams || schedule.kind !== "interval") return usualMs;
   return Math.max(usualMs, schedule.whenStreamingMs ?? 0);
@@ -136,7 +136,7 @@ export function schedulesMs(
   return Object.fromEntries(
     Object.entries(settings).map(([source, one]) => [
       source,
-      freshnessMs(source as Source, longestMs(one, nowMs, streams)),
+      freshnessMs(source as Source, maxIntervalMs(one, nowMs, streams)),
     ]),
   ) as Record<Source, number>;
 }

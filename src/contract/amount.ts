@@ -1,4 +1,4 @@
-/** Exact amounts: an integer with its scale, as the exchange writes collateral, margins, prices and sizes. */
+/** Exact amounts: an integer with its scale, the exchange's form for collateral, margins, prices and sizes. */
 import type { MarketScale } from "../domain/market-scale.ts";
 import { decimalPlaces, lots, type Output, record, text, type Wire } from "./fields.ts";
 
@@ -6,7 +6,7 @@ import { decimalPlaces, lots, type Output, record, text, type Wire } from "./fie
 export const tokenAmount = record({ value: lots, decimals: decimalPlaces, ui: text });
 export type TokenAmount = Output<typeof tokenAmount>;
 
-/** The amount as a double, for ratios and display; exact ones compare `value`. */
+/** Returns the amount as a double, for ratios and display; exact comparisons use `value`. */
 export function amountToNumber(amount: Pick<TokenAmount, "value" | "decimals">): number {
   return Number(decimalText(amount.value, amount.decimals));
 }

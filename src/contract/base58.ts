@@ -3,11 +3,11 @@
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const DIGIT = new Map([...ALPHABET].map((letter, digit) => [letter, digit]));
 
-/** Keys that were found good: few are asked about, and each of them with every request. */
+/** Valid keys, cached: few are checked, and each with every request. */
 const known = new Set<string>();
 const maxKnown = 16_384;
 
-/** True for base58 text that stands for exactly 32 bytes. */
+/** Returns true for base58 text of exactly 32 bytes. */
 export function isPublicKey(text: string): boolean {
   if (known.has(text)) return true;
   if (!standsFor32Bytes(text)) return false;

@@ -1,7 +1,7 @@
 /**
  * One entry of the table of endpoints, and the types that follow from the table.
  *
- * An entry says everything there is to know about an endpoint, so that nothing else has to:
+ * An entry is the complete description of an endpoint:
  *
  *   fundingHourly: get("/v1/users/{user_pubkey}/funding-hourly", {
  *     summary: "Funding that a wallet paid and received, by the hour.",
@@ -14,14 +14,14 @@
  *     page: { … },
  *   }),
  *
- * A client sends by it (exchange/):
+ * A client uses it to send (exchange/):
  *
  *   const request = encodeRequest(endpoints.fundingHourly, { authority, limit: 200 });   // throws ArgumentsRefused
  *   const { status, text } = await http(request.method, request.target, request.body);
  *   const reply = parseReply(endpoints.fundingHourly, parseJson(text));
  *   if (reply.ok) reply.record.events; else reply.problem.message;       // reply.rejected: rows that were left out
  *
- * and a server answers by it (simulator/):
+ * and a server to answer (simulator/):
  *
  *   const match = router.match("GET", "/v1/users/GHYp…/funding-hourly");
  *   if (match.kind === "found") {
@@ -34,7 +34,7 @@ import type { ArgsOf, Params, ServerArgsOf } from "./params.ts";
 import type { Reply } from "./reply.ts";
 
 export type Method = "GET" | "POST";
-/** `optional`: open, but send the bearer when there is one (higher limits). */
+/** `optional`: open, but the bearer is sent if there is one (higher limits). */
 export type SessionNeed = "none" | "optional" | "required";
 export type Group =
   | "exchange"
@@ -59,8 +59,8 @@ export type Constraint =
   | { readonly kind: "anyOf"; readonly params: readonly string[] };
 
 /**
- * The paging: the field of the record leads to older and newer rows, and which argument takes it back. Rows themselves stand
- * in the field that `reply` names.
+ * Paging in each direction: the field of the record with the cursor, and the argument that takes it. The rows are in the
+ * field named by `reply`.
  */
 export interface Paging {
   readonly older: { readonly field: string; readonly argument: string };
@@ -71,27 +71,27 @@ export interface Endpoint<P extends Params = Params, R = unknown, W = unknown> {
   readonly name: string;
   readonly group: Group;
   readonly method: Method;
-  /** Template under the base URL; `{x}` is the path parameter whose wire name is x. */
+  /** Template under the base URL; `{x}` is the path parameter with the wire name x. */
   readonly path: string;
   readonly params: P;
   readonly constraints: readonly Constraint[];
   readonly reply: Reply<R, W>;
   /** Success statuses. */
   readonly success: readonly number[];
-  /** Statuses of refusal that the contract lists for it; any endpoint may also answer 401/403, 429 and 5xx. */
+  /** Documented error statuses; any endpoint may also answer 401/403, 429 and 5xx. */
   readonly errors: readonly number[];
   readonly session: SessionNeed;
   readonly summary: string;
   /** Notes for callers beyond the summary. */
   readonly notes: readonly string[];
   readonly paging: Paging | null;
-  /** Order of rows as seen or assumed; null: not a list. */
+  /** Observed or assumed order of rows; null: not a list. */
   readonly order: "newestFirst" | "oldestFirst" | null;
-  /** Repeating it after a lost reply does no harm. */
+  /** True if it can be repeated after a lost reply without effect. */
   readonly safeToRetry: boolean;
   /** Cost against the request ceiling, relative to a plain read. */
   readonly weight: number;
-  /** The replacement, and until when it lives; null: current. */
+  /** The replacement and the date of removal; null: current. */
   readonly deprecated: string | null;
 }
 
@@ -135,12 +135,12 @@ function entry<P extends Params, R, W>(method: Method, path: string, spec: Spec<
 
 type NoParams = Record<never, never>;
 
-/** A read. Unless said otherwise: session optional, safe to retry, weight 1. */
+/** A read. Defaults: session optional, safe to retry, weight 1. */
 export function get<R, W, P extends Params = NoParams>(path: string, spec: Spec<P, R, W>): Unnamed<P, R, W> {
   return entry("GET", path, spec);
 }
 
-/** A write. Unless said otherwise: no session, not safe to retry, weight 1. */
+/** A write. Defaults: no session, not safe to retry, weight 1. */
 export function post<R, W, P extends Params = NoParams>(path: string, spec: Spec<P, R, W>): Unnamed<P, R, W> {
   return entry("POST", path, spec);
 }
@@ -149,18 +149,18 @@ type Named<T> = {
   [K in keyof T]: T[K] extends Unnamed<infer P, infer R, infer W> ? Endpoint<P, R, W> : never;
 };
 
-/** A part of the table: gives each entry its name (its key) and the group. */
+/** Returns a part of the table, with each entry's name (its key) and group filled in. */
 export function group<const T extends Record<string, object>>(name: Group, entries: T): Named<T> {
   return Object.fromEntries(
     Object.entries(entries).map(([key, value]) => [key, { ...value, name: key, group: name }]),
   ) as unknown as Named<T>;
 }
 
-/** Arguments of an endpoint, as a caller passes them. */
+/** Arguments of an endpoint for a caller. */
 export type Args<E> = E extends Endpoint<infer P> ? ArgsOf<P> : never;
-/** Arguments as a server gets them: constant defaults filled in. */
+/** Arguments of an endpoint for a server: constant defaults are filled in. */
 export type ServerArgs<E> = E extends Endpoint<infer P> ? ServerArgsOf<P> : never;
-/** The record that comes back. */
+/** The parsed record of the reply. */
 export type RecordOf<E> = E extends Endpoint<infer _P, infer R> ? R : never;
-/** The record as a server may write it. */
+/** The record's type on the wire. */
 export type WireOf<E> = E extends Endpoint<infer _P, infer _R, infer W> ? W : never;

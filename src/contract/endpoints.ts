@@ -1,4 +1,4 @@
-/** The table of endpoints, whole. Client, simulator, `perpwatch api` and the docs are made from it (see endpoint.ts). */
+/** The complete table of endpoints, from which client, simulator, `perpwatch api` and docs are made (endpoint.ts). */
 import type { Args, Endpoint, RecordOf, ServerArgs, WireOf } from "./endpoint.ts";
 import { authEndpoints } from "./endpoints/auth.ts";
 import { exchangeEndpoints } from "./endpoints/exchange.ts";
@@ -31,18 +31,18 @@ export type ServerArgsFor<N extends EndpointName> = ServerArgs<Endpoints[N]>;
 export type RecordFor<N extends EndpointName> = RecordOf<Endpoints[N]>;
 export type WireFor<N extends EndpointName> = WireOf<Endpoints[N]>;
 
-/** Arguments may be left out where none is required. */
+/** The arguments are optional if none is required. */
 type CallArgs<N extends EndpointName, Options> =
   Record<never, never> extends ArgsFor<N>
     ? [args?: ArgsFor<N>, options?: Options]
     : [args: ArgsFor<N>, options?: Options];
 
-/** One method an endpoint: `client.traderState({ authority })`. `Options` is whatever the implementation takes. */
+/** One method for each endpoint: `client.traderState({ authority })`. `Options` is the implementation's own type. */
 export type Client<Options = { signal?: AbortSignal }> = {
   readonly [N in EndpointName]: (...call: CallArgs<N, Options>) => Promise<RecordFor<N>>;
 };
 
-/** One answer an endpoint, for a server; `Context` is whatever it hands to them. */
+/** One handler for each endpoint of a server; `Context` is the server's own type. */
 export type Handlers<Context> = {
   readonly [N in EndpointName]: (
     args: ServerArgsFor<N>,
@@ -50,7 +50,7 @@ export type Handlers<Context> = {
   ) => WireFor<N> | Promise<WireFor<N>>;
 };
 
-/** Arguments that continue a list in one direction; null at its end (or when it cannot go that way). */
+/** Returns arguments that continue a list in one direction; null: at its end, or that direction has no cursor. */
 export function nextPage(
   endpoint: Endpoint,
   page: object,

@@ -1,4 +1,4 @@
-/** Refusals of the exchange: the body they come in, the codes of authentication, and what to do about each. */
+/** Error replies of the exchange: their body, the authentication codes, and the remedy for each. */
 import { maybe, type Output, record, text } from "./fields.ts";
 
 /** `error` is a code for authentication errors and may be prose on data routes. */
@@ -6,7 +6,7 @@ export const errorBody = record({ error: text, message: maybe(text) });
 export type ErrorBody = Output<typeof errorBody>;
 
 /**
- *  - `refresh`: refresh the session once and repeat once; when the refresh is refused for good, log in;
+ *  - `refresh`: refresh the session once and repeat once; if the refresh is refused permanently, log in;
  *  - `reread`: another holder has rotated the session: read the stored one first, then as `refresh`;
  *  - `login`: the session is gone: sign in again;
  *  - `wait`: repeat after Retry-After;
@@ -15,7 +15,7 @@ export type ErrorBody = Output<typeof errorBody>;
 export type Remedy = "refresh" | "reread" | "login" | "wait" | "final";
 
 export interface ErrorCode {
-  /** Empty: never sent, a client's own name for a state. */
+  /** Empty: never sent, a client's name for a state. */
   readonly statuses: readonly number[];
   readonly remedy: Remedy;
   readonly means: string;
@@ -59,7 +59,7 @@ export const ERROR_CODES = {
 } as const satisfies Record<string, ErrorCode>;
 export type KnownErrorCode = keyof typeof ERROR_CODES;
 
-/** The remedy for a refusal: by its code, else by its status (429 waits, 5xx and 408 wait, the rest is final). */
+/** Returns the remedy for an error reply: by its code, else by its status (429, 5xx and 408 wait, others are final). */
 export function remedyFor(status: number, code: string | null): Remedy {
   if (code !== null && Object.hasOwn(ERROR_CODES, code)) return ERROR_CODES[code as KnownErrorCode].remedy;
   if (status === 401) return "refresh";

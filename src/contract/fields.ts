@@ -1,16 +1,16 @@
 /**
- * The kinds of fields that records are made of, as zod schemas.
+ * Field types of records, as zod schemas.
  *
- * Reading is tolerant in exactly these ways, everywhere:
- *  - absent and null are one thing, and come out as `null` (`maybe`), `[]` (`listOf`) or the stated value (`orElse`),
- *    so that a parsed record always has all its known fields;
+ * Parsing is tolerant in exactly these ways:
+ *  - absent and null are equal, and are parsed to `null` (`maybe`), `[]` (`listOf`) or the stated value (`orElse`),
+ *    so a parsed record always has all its known fields;
  *  - unknown fields pass through (`record`), unknown members of enums are kept (`word`, `lowerWord`);
  *  - an integer may be a JSON integer or a decimal string.
- * And exact in these: quantities that may exceed 2^53 (lots, amounts) come out as bigint, sequence numbers as strings,
- * human decimals (`dec`) as the strings they are. Every time comes out as Unix milliseconds.
+ * It is exact in these: quantities that may exceed 2^53 (lots, amounts) are parsed to bigint, sequence numbers to
+ * strings; human decimals (`dec`) stay strings. Every time is parsed to Unix milliseconds.
  *
- * The nodes below are zod types of their own rather than transforms and unions, which cost three times as much on the
- * records that are read thousands of times a second (test/bench/contract.ts).
+ * The nodes below are custom zod types, because transforms and unions take three times as long for records that are
+ * parsed thousands of times a second (test/bench/contract.ts).
  */
 import { z } from "zod";
 import { readTime } from "./time.ts";
@@ -20,9 +20,9 @@ export type Schema<Out = unknown, In = unknown> = z.core.$ZodType<Out, In>;
 /** A schema whose key may be absent on the wire. */
 type Omittable<Out, In> = Schema<Out, In | null | undefined> & { _zod: { optin: "optional" } };
 
-/** A record as it comes out of a schema. */
+/** The parsed type of a schema. */
 export type Output<S extends Schema> = z.output<S>;
-/** A record as it may stand on the wire. */
+/** The wire type of a schema. */
 export type Wire<S extends Schema> = z.input<S>;
 
 interface ScalarDef extends z.core.$ZodTypeDef {
@@ -113,32 +113,32 @@ const MapNode = z.core.$constructor<MapNode, MapDef>("PerpwatchMap", (node, def)
   };
 });
 
-/** A single value read by a function that answers undefined for what it cannot read. */
+/** A single value. @param read returns undefined for a value that it cannot parse */
 export function scalar<Out, In>(expected: string, read: (wire: unknown) => Out | undefined): Schema<Out, In> {
   return new ScalarNode({ type: "custom", read, expected }) as unknown as Schema<Out, In>;
 }
 
-/** A record: known fields are checked, unknown ones pass through (they are not in the type). */
+/** A record: known fields are checked, unknown ones are kept (they are not in the type). */
 export function record<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodObject<Shape, z.core.$strip> {
   return z.looseObject(shape) as unknown as z.ZodObject<Shape, z.core.$strip>;
 }
 
-/** May be absent or null on the wire; null here. */
+/** May be absent or null on the wire; parsed to null. */
 export function maybe<S extends Schema>(inner: S): Omittable<Output<S> | null, Wire<S>> {
   return fill(inner, () => null);
 }
 
-/** May be absent or null on the wire; `value` here. */
+/** May be absent or null on the wire; parsed to `value`. */
 export function orElse<S extends Schema>(inner: S, value: Output<S>): Omittable<Output<S>, Wire<S>> {
   return fill(inner, () => value);
 }
 
-/** A list; absent or null is an empty one. */
+/** A list; absent or null is parsed to an empty one. */
 export function listOf<S extends Schema>(item: S): Omittable<Output<S>[], Wire<S>[]> {
   return fill(z.array(item), () => []) as unknown as Omittable<Output<S>[], Wire<S>[]>;
 }
 
-/** A list without two items of one key; absent or null is an empty one. */
+/** A list with unique keys; absent or null is parsed to an empty one. */
 export function uniqueListOf<S extends Schema>(
   item: S,
   keyOf: (item: Output<S>) => unknown,
@@ -148,8 +148,8 @@ export function uniqueListOf<S extends Schema>(
 }
 
 /**
- * An object used as a map from symbol (or another free key); absent or null is an empty one. In the path of an issue a key
- * is a symbol with its text: servers choose it.
+ * An object used as a map from symbol (or another free key); absent or null is parsed to an empty one. In the path of an
+ * issue a key is a JavaScript symbol with the key as its text, because the server chose it.
  */
 export function mapOf<S extends Schema>(
   item: S,
@@ -163,11 +163,11 @@ function fill<Out, In>(inner: Schema, value: () => unknown): Omittable<Out, In> 
 }
 
 const integerText = /^-?\d+$/;
-/** Digits of a 128-bit integer at most: arithmetic with millions of digits stops the process for seconds. */
+/** Maximum digits of a 128-bit integer: arithmetic with millions of digits blocks the process for seconds. */
 const lotsText = /^-?\d{1,39}$/;
-/** Length of the longest sequence number or identifier. */
+/** Maximum length of a sequence number or identifier. */
 const maxSequenceLength = 64;
-/** Deepest nesting of a value that is kept as it is. Who writes it down again goes down into it, on the stack. */
+/** Maximum nesting of a raw value that is kept: serializing it recurses on the stack. */
 const maxDepth = 32;
 
 /** Text of any kind. */
@@ -197,7 +197,7 @@ function intWithin(least: number, most: number): Schema<number, number | string>
 /** Decimal places of an amount. Powers of ten are computed with it, so it is bounded. */
 export const decimalPlaces = intWithin(-30, 30);
 
-/** A slot of the ledger, up to what it comes to in a thousand years: one far ahead would hold back all later ones. */
+/** A slot of the ledger, at most that of a thousand years from now: one far ahead would suppress all later ones. */
 export const slot = intWithin(0, 100_000_000_000);
 
 /** Number of an account family of a wallet, or of a subaccount in it: one byte in the address of the account. */
@@ -209,26 +209,26 @@ export const num = scalar<number, number | string>("a number", (v) => {
   return typeof n === "number" && Number.isFinite(n) ? n : undefined;
 });
 
-/** A quantity in whole lots, ticks or native units (u64, i64, at most 39 digits): exact. */
+/** An exact quantity in whole lots, ticks or native units (u64, i64, at most 39 digits). */
 export const lots = scalar<bigint, string | number | bigint>("an integer", (v) => {
   if (typeof v === "string") return lotsText.test(v) ? BigInt(v) : undefined;
   if (typeof v === "number") return Number.isSafeInteger(v) ? BigInt(v) : undefined;
   return typeof v === "bigint" ? v : undefined;
 });
 
-/** A sequence number or another identifier up to 2^64: compared as text, never counted with. */
+/** A sequence number or another identifier up to 2^64: compared as text, not used in arithmetic. */
 export const sequence = scalar<string, string | number>("a sequence number", (v) => {
   if (typeof v === "string") return v === "" || v.length > maxSequenceLength ? undefined : v;
   return typeof v === "number" && Number.isSafeInteger(v) ? String(v) : undefined;
 });
 
-/** A decimal in human units, as the text that was sent ("-17.25", "5e-05"). `Number(x)` when a double will do. */
+/** A decimal in human units, kept as text ("-17.25", "5e-05"). Use `Number(x)` if a double is precise enough. */
 export const dec = scalar<string, string | number>("a decimal", (v) => {
   if (typeof v === "string") return v.trim() !== "" && Number.isFinite(Number(v)) ? v : undefined;
   return typeof v === "number" && Number.isFinite(v) ? String(v) : undefined;
 });
 
-/** Any of the wire's forms of time; Unix milliseconds here. */
+/** A time in any of the wire's forms; parsed to Unix milliseconds. */
 export const time = scalar<number, string | number>("a time", readTime);
 
 /** `[price, size]` of an order book, USD and units. */
@@ -236,15 +236,15 @@ export const level = scalar<[number, number], [number, number]>("a [price, size]
   Array.isArray(v) && typeof v[0] === "number" && typeof v[1] === "number" ? [v[0], v[1]] : undefined,
 );
 
-/** A string out of a list that may grow: the known members are in the type, any other is kept. */
+/** A string of a list that may grow: the type has the known members; any other string is kept. */
 export type Open<Known extends string> = Known | (string & {});
 
-/** A word out of an open list, kept as it was written. */
+/** A member of an open list, unchanged. */
 export function word<const Known extends string>(_known: readonly Known[]): Schema<Open<Known>, Open<Known>> {
   return text as unknown as Schema<Open<Known>, Open<Known>>;
 }
 
-/** A word that servers write in any case, and maybe under other names; lower case here. */
+/** A member that servers write in any case or under other names; parsed to lower case. */
 export function lowerWord<const Known extends string>(
   _known: readonly Known[],
   aliases: Readonly<Record<string, Known>> = {},
@@ -268,7 +268,7 @@ export const side = scalar<Open<"bid" | "ask">, string | number>("a side", (v) =
   return lower;
 });
 
-/** JSON of any shape, kept as it is; null where it is nested too deep. */
+/** JSON of any shape, unchanged; null if it is nested too deeply. */
 export const anything = maybe(
   scalar<unknown, unknown>("anything", (v) => (isWithinDepth(v, maxDepth) ? v : null)),
 );

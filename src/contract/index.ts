@@ -1,17 +1,17 @@
 /**
- * The exchange's API as data: one table of endpoints, one of stream channels, the records and the refusals. Nothing
- * here does I/O. How a client and a server use an entry stands at the head of endpoint.ts; how records are read, and
- * what absent, null and unknown fields become, at the head of fields.ts.
+ * The exchange's API as data: one table of endpoints, one of stream channels, the records and the error codes. Nothing
+ * here does I/O. endpoint.ts describes the use of an entry by a client and by a server. fields.ts describes the parsing
+ * of records, and of absent, null and unknown fields.
  *
  *   endpoints.ts     the table, and the types Client and Handlers made from it
  *   request.ts       arguments → request (client), request → arguments (server), the same checks on both sides
- *   reply.ts         reply → record, or which field does not fit; lists are read row by row
+ *   reply.ts         reply → record, or the fields that do not match; lists are parsed row by row
  *   router.ts        method and path → entry
- *   records/         what comes back; times are Unix ms, quantities that may pass 2^53 are bigint
- *   instructions.ts  onboarding and stop loss, in the bytes of the ledger
- *   natural-keys.ts  what makes two rows the same event
+ *   records/         schemas of replies; times are Unix ms, quantities that may pass 2^53 are bigint
+ *   instructions.ts  onboarding and stop loss, in the ledger's binary format
+ *   natural-keys.ts  keys that are equal for the same event
  *   stream/          the table of channels, their messages, frames in and out
- *   errors.ts        codes of refusal and what to do about each
+ *   errors.ts        error codes and their remedies
  */
 export * from "./amount.ts";
 export * from "./base58.ts";

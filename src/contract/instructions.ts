@@ -1,7 +1,7 @@
 /**
- * The three instructions of the exchange's program that perpwatch knows, in bytes: what builds them (the simulator, and
- * a referral's activation) and what the exchange's own are held against before anybody signs. Integers are
- * little-endian; a discriminant is the first 8 bytes of SHA-256 of the instruction's name.
+ * The three instructions of the exchange's program that perpwatch knows, in bytes. The simulator and a referral's
+ * activation are built from them; the exchange's own instructions are compared with them before they are signed.
+ * Integers are little-endian; a discriminant is the first 8 bytes of SHA-256 of the instruction's name.
  *
  *   register    global:register_trader                  discriminant · u32 maxPositions · u32 preferences · u8 · u8
  *   onboard     global:set_trader_capabilities_delegated discriminant · u32 count · count × (u8 capability, u8 on)
@@ -19,7 +19,7 @@ export interface NamedAccount {
   readonly isWritable: boolean;
 }
 
-/** An instruction together with what its accounts and bytes mean. */
+/** An instruction with the meanings of its accounts and bytes. */
 export interface NamedInstruction {
   readonly kind: keyof typeof discriminants;
   readonly programId: string;
@@ -34,14 +34,14 @@ export const discriminants = {
   stopLoss: "ec2ea442eb5ca289",
 } as const;
 
-/** The names that the discriminants are hashes of. */
+/** The hashed names of the discriminants. */
 export const instructionNames = {
   register: "global:register_trader",
   onboard: "global:set_trader_capabilities_delegated",
   stopLoss: "global:place_stop_loss",
 } as const satisfies Record<keyof typeof discriminants, string>;
 
-/** The rights that a delegated onboarding gives: target numbers, in the order in which they are written. */
+/** The rights granted by a delegated onboarding: target numbers, in the order of the bytes. */
 export const onboardedCapabilities = [
   { target: 0, name: "limit orders" },
   { target: 1, name: "market orders" },
@@ -52,7 +52,7 @@ export const onboardedCapabilities = [
 ] as const;
 
 interface Program {
-  /** Address that the program logs with: derived from it by the seed `log`. */
+  /** The program's log address: derived from the program by the seed `log`. */
   readonly logAuthority: string;
   readonly globalConfig: string;
 }
@@ -73,12 +73,12 @@ export interface OnboardParts extends Program {
   readonly traderAccount: string;
   readonly globalTraderIndex: readonly string[];
   readonly activeTraderBuffer: readonly string[];
-  /** Signs as well, where it does not pay: a referral's authority. */
+  /** Signs too if it does not pay: a referral's authority. */
   readonly cosigner?: string | undefined;
 }
 
 export interface StopLossParts extends Program {
-  /** Pays for the rent of the account in which the stop loss is kept. */
+  /** Pays for the rent of the account that stores the stop loss. */
   readonly funder: string;
   readonly traderAccount: string;
   readonly perpAssetMap: string;
@@ -93,15 +93,15 @@ export interface StopLossParts extends Program {
   readonly order: StopLossOrder;
 }
 
-/** The content of a stop loss. A take profit is the same with the other direction. */
+/** A stop loss. A take profit has the other direction. */
 export interface StopLossOrder {
   readonly triggerTicks: bigint;
   readonly executionTicks: bigint;
-  /** Base lots; 0: the whole position, whatever its size then. */
+  /** Base lots; 0: the whole position at the time of the trigger. */
   readonly baseLots: bigint;
   /** The side of the closing order. */
   readonly side: "bid" | "ask";
-  /** Goes off when the mark rises above, or falls below, the trigger. */
+  /** Triggers when the mark rises above, or falls below, the trigger price. */
   readonly direction: "above" | "below";
   readonly kind: "ioc" | "limit";
 }
@@ -130,7 +130,7 @@ const traderIndex = (parts: Pick<OnboardParts, "globalTraderIndex" | "activeTrad
   ...parts.activeTraderBuffer.map((it, index) => write(`active trader buffer ${index}`, it)),
 ];
 
-/** Makes a trader account. */
+/** Builds the creation of a trader account. */
 export function registerInstruction(parts: RegisterParts): NamedInstruction {
   const { maxPositions = MAX_POSITIONS, pdaIndex = 0, subaccount = 0 } = parts;
   const data = writer("register", 18);
@@ -153,7 +153,7 @@ export function registerInstruction(parts: RegisterParts): NamedInstruction {
   };
 }
 
-/** Gives a trader account all its capabilities, by the exchange's onboarder. */
+/** Builds the grant of all capabilities to a trader account by the exchange's onboarder. */
 export function onboardInstruction(parts: OnboardParts): NamedInstruction {
   const count = onboardedCapabilities.length;
   const data = writer("onboard", 12 + 2 * count);
@@ -177,7 +177,7 @@ export function onboardInstruction(parts: OnboardParts): NamedInstruction {
   };
 }
 
-/** Sets a stop loss, or a take profit, on a position. */
+/** Builds the placing of a stop loss, or a take profit, on a position. */
 export function stopLossInstruction(parts: StopLossParts): NamedInstruction {
   const { order } = parts;
   const data = writer("stopLoss", 35);
@@ -209,7 +209,7 @@ export function stopLossInstruction(parts: StopLossParts): NamedInstruction {
   };
 }
 
-/** Reads the bytes of a register instruction; null when they are none. */
+/** Parses the bytes of a register instruction; null: another one. */
 export function readRegister(data: Uint8Array) {
   if (kindOf(data) !== "register" || data.length !== 18) return null;
   const view = viewOf(data);
@@ -221,7 +221,7 @@ export function readRegister(data: Uint8Array) {
   };
 }
 
-/** Capabilities that a delegated onboarding sets, by target; null when the bytes are none. */
+/** Parses the bytes of a delegated onboarding to its capabilities, by target; null: another instruction. */
 export function readOnboard(data: Uint8Array): readonly { target: number; on: boolean }[] | null {
   if (kindOf(data) !== "onboard" || data.length < 12) return null;
   const count = viewOf(data).getUint32(8, true);
@@ -232,7 +232,7 @@ export function readOnboard(data: Uint8Array): readonly { target: number; on: bo
   }));
 }
 
-/** Reads the bytes of a stop loss; null when they are none. */
+/** Parses the bytes of a stop loss; null: another instruction. */
 export function readStopLoss(data: Uint8Array): StopLossOrder | null {
   if (kindOf(data) !== "stopLoss" || data.length !== 35) return null;
   const view = viewOf(data);
@@ -256,7 +256,7 @@ export function kindOf(data: Uint8Array): NamedInstruction["kind"] | null {
   return null;
 }
 
-/** As the API writes it. */
+/** Returns an instruction in the API's form. */
 export function instructionRecord({ programId, accounts, data }: NamedInstruction): Instruction {
   return {
     programId,
@@ -274,7 +274,7 @@ function writer(kind: keyof typeof discriminants, length: number) {
 const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 const hex = (bytes: Uint8Array) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** An account as an instruction or a transaction names it. */
+/** An account of an instruction or a transaction. */
 type GivenAccount = Omit<NamedAccount, "name">;
 
 export interface Given {
@@ -284,10 +284,10 @@ export interface Given {
 }
 
 /**
- * The differences between an instruction and the one that was requested, in words; empty when it is.
- * @param rights `exact`: as an instruction stands alone. `atLeast`: as it stands in a transaction, where another
- *   instruction may give the same account wider rights.
- * @param moreSigners further accounts at the end are let pass when they only sign
+ * Returns descriptions of the differences between an instruction and the requested one; empty: they are equal.
+ * @param rights `exact`: for an instruction alone. `atLeast`: for one in a transaction, where another instruction may
+ *   give the same account wider rights
+ * @param moreSigners accept further accounts at the end that only sign
  */
 export function differences(
   asked: NamedInstruction,

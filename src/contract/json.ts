@@ -1,20 +1,20 @@
 /**
- * JSON without rounding. `JSON.parse` turns an integer literal above 2^53 into the nearest double before anyone can
- * look at it; the exchange's sequence numbers reach 2^64. `parseJson` keeps such literals as decimal strings, which
- * every integer field of the contract accepts.
+ * JSON without rounding. `JSON.parse` rounds an integer literal above 2^53 to the nearest double; the exchange's
+ * sequence numbers reach 2^64. `parseJson` keeps such literals as decimal strings, which every integer field of the
+ * contract accepts.
  */
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
 const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 /**
- * Parses JSON; integer literals beyond ±(2^53 − 1) come out as decimal strings, everything else as usual.
- * Throws SyntaxError on bad JSON. Costs little more than `JSON.parse` unless such a literal may be there (long digits
- * in quotes, as sequence numbers usually are, do not count).
+ * Parses JSON; integer literals beyond ±(2^53 − 1) become decimal strings. Takes little longer than `JSON.parse` unless
+ * the text may contain such a literal (long digits in quotes, the usual form of sequence numbers, do not count).
+ * @throws SyntaxError for invalid JSON
  */
 export function parseJson(text: string): unknown {
-  // A text that only nests takes the parser 50 bytes a character.
-  if (text.length > maxNested && isDeep(text)) throw new SyntaxError("it is nested too deeply");
+  // Text of nested brackets takes 50 bytes a character in the parser.
+  if (text.length > maxUncheckedLength && isDeep(text)) throw new SyntaxError("it is nested too deeply");
   if (!mayHoldLongInteger(text)) return JSON.parse(text);
   try {
     return parseWithSource(text, (_key, value, { source }) =>
@@ -26,15 +26,15 @@ export function parseJson(text: string): unknown {
         : value,
     );
   } catch (error) {
-    // A reviver is called level by level; what is nested too deeply for that is parsed without one.
+    // A reviver recurses on each level; JSON that is nested too deeply for that is parsed without one.
     if (!(error instanceof RangeError)) throw error;
     return JSON.parse(withQuotedIntegers(text));
   }
 }
 
-/** A longer text is parsed only up to the depth below, characters. */
-const maxNested = 500_000;
-const deepest = 1_000;
+/** Length from which the depth of a text is limited, characters. */
+const maxUncheckedLength = 500_000;
+const maxDepth = 1_000;
 
 function isDeep(text: string): boolean {
   let depth = 0;
@@ -44,12 +44,12 @@ function isDeep(text: string): boolean {
     // Brackets and braces differ from each other in one bit.
     else if ((code | 0x20) === OPEN) depth++;
     else if ((code | 0x20) === CLOSE) depth--;
-    if (depth > deepest) return true;
+    if (depth > maxDepth) return true;
   }
   return false;
 }
 
-/** @returns the place of the quote that ends a string; the end of the text where none does */
+/** @returns the index of the quote that ends a string; the length of the text: none does */
 function endOfString(text: string, start: number): number {
   for (let at = start; ; ) {
     at = text.indexOf('"', at + 1);
@@ -60,14 +60,14 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** Valid JSON with integers beyond 2^53 as strings; anything else stays what it is. */
+/** Returns valid JSON with integers beyond 2^53 as strings and everything else unchanged. */
 function withQuotedIntegers(text: string): string {
   return text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/gs, (token) =>
     /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
   );
 }
 
-/** `JSON.stringify` that writes bigints as decimal strings, the exchange's own form for large integers. */
+/** Writes JSON with bigints as decimal strings, the exchange's form for large integers. */
 export function writeJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === "bigint" ? inner.toString() : inner,
@@ -80,9 +80,9 @@ const [ZERO, NINE, QUOTE, DOT] = [0x30, 0x39, 0x22, 0x2e];
 const [BACKSLASH, OPEN, CLOSE] = [0x5c, 0x7b, 0x7d];
 
 /**
- * True if a run of 16 or more digits stands outside quotes, maybe: runs right behind a quote or a decimal point are left
- * out. Such a run covers a multiple of 16, so one character in sixteen is looked at (a regular expression over the whole
- * text costs as much as parsing it).
+ * Returns true if the text may contain a run of 16 or more digits outside quotes: runs directly after a quote or a
+ * decimal point are ignored. Such a run covers a multiple of 16, so only every 16th character is checked (a regular
+ * expression over the whole text takes as long as parsing it).
  */
 function mayHoldLongInteger(text: string): boolean {
   for (let at = LONG - 1; at < text.length; at += LONG) {
@@ -93,7 +93,7 @@ function mayHoldLongInteger(text: string): boolean {
     while (end < text.length && isDigit(text.charCodeAt(end))) end++;
     const before = start === 0 ? 0 : text.charCodeAt(start - 1);
     if (end - start >= LONG && before !== QUOTE && before !== DOT) return true;
-    // On behind the run, so that no run is walked twice; the next one cannot end before end + 16.
+    // Continue after the run, so that no run is read twice; the next one cannot end before end + 16.
     at = end - 1;
   }
   return false;

@@ -4,9 +4,9 @@
  *
  *   limit: query.integer("Most rows.", { min: 1, max: 200, default: 50 })
  *
- * The key in an endpoint's table is the argument's name, camelCase always; `wire` is the spelling on the wire where
- * that differs, `aliases` are further spellings that a server takes. Wallets are called `authority` and trader
- * accounts `traderPubkey`, whatever the path template calls them.
+ * The key in an endpoint's table is the argument's name, always camelCase; `wire` is the spelling on the wire if it
+ * differs, `aliases` are further spellings that a server accepts. Wallets are named `authority` and trader accounts
+ * `traderPubkey`, independent of the path template.
  */
 import type { Output, Schema, Wire } from "./fields.ts";
 
@@ -22,7 +22,7 @@ export type ParamType =
   | "list"
   | "json";
 
-/** One parameter. `T` is the argument's type; `Need` and `Filled` say whether it must be given and has a default. */
+/** One parameter. `T`: the argument's type; `Need`: true if it is required; `Filled`: true if it has a default. */
 export interface Param<T = unknown, Need extends boolean = boolean, Filled extends boolean = boolean> {
   readonly in: Where;
   readonly type: ParamType;
@@ -37,17 +37,17 @@ export interface Param<T = unknown, Need extends boolean = boolean, Filled exten
   readonly max: number | null;
   /** The members of a `choice`. */
   readonly choices: readonly string[] | null;
-  /** The form of a `time` (Unix ms as an argument) is written: Unix milliseconds or ISO 8601. */
+  /** Wire form of a `time` (the argument is Unix ms): Unix milliseconds or ISO 8601. */
   readonly timeForm: "ms" | "iso" | null;
   /** The server's value for an absent parameter; null: nothing fixed. */
   readonly default: T | null;
   readonly filled: Filled;
-  /** The server's value for an absent `time`: so many ms before its own present; null: nothing fixed. */
+  /** The server's value for an absent `time`: ms before its current time; null: nothing fixed. */
   readonly defaultAgoMs: number | null;
-  /** A default that is no constant, in words ("now − 7 d"). */
+  /** Text for a default that is not constant ("now − 7 d"). */
   readonly defaultNote: string | null;
   readonly unit: string | null;
-  /** The reason for not using it any more. */
+  /** The reason for its deprecation; null: current. */
   readonly deprecated: string | null;
   /** Never to be shown or logged. */
   readonly secret: boolean;
@@ -109,7 +109,7 @@ function builders<W extends Where>(where: W) {
   }
   const none = {};
   return {
-    /** Text that is not empty: symbols, cursors, tokens. */
+    /** Non-empty text: symbols, cursors, tokens. */
     string: <O extends Options<string> = typeof none>(description: string, options: O = none as O) =>
       make<string, O>("string", description, options),
     /** A base58 public key of 32 bytes. */
@@ -123,7 +123,7 @@ function builders<W extends Where>(where: W) {
       make<number, O>("number", description, options, options),
     boolean: <O extends Options<boolean> = typeof none>(description: string, options: O = none as O) =>
       make<boolean, O>("boolean", description, options),
-    /** An instant; the argument is Unix milliseconds whatever the wire form. */
+    /** An instant as Unix milliseconds on the wire; the argument is Unix milliseconds. */
     ms: <O extends Options<number> = typeof none>(description: string, options: O = none as O) =>
       make<number, O>("time", description, { unit: "Unix ms", ...options }, { timeForm: "ms" }),
     /** An instant written as ISO 8601; the argument is Unix milliseconds. */
@@ -134,7 +134,7 @@ function builders<W extends Where>(where: W) {
       choices: C,
       options: O = none as O,
     ) => make<C[number], O>("choice", description, options, { choices }),
-    /** Several texts: written comma-separated; a server also takes the parameter repeated. */
+    /** Several texts: written comma-separated; a server also accepts the parameter repeated. */
     list: <O extends Options<readonly string[]> = typeof none>(description: string, options: O = none as O) =>
       make<readonly string[], O>("list", description, options),
     /** JSON of a given shape (bodies only). */
@@ -162,7 +162,7 @@ export type ArgsOf<P extends Params> = Flat<
   }
 >;
 
-/** The arguments that a server gets: the same with defaults filled in, those that depend on its present too. */
+/** The arguments for a server: defaults are filled in, including those that depend on the current time. */
 export type ServerArgsOf<P extends Params> = Flat<
   { [K in RequiredNames<P> | FilledNames<P>]: Argument<P[K]> } & {
     [K in Exclude<keyof P, RequiredNames<P> | FilledNames<P>>]?: Argument<P[K]> | undefined;

@@ -1,13 +1,13 @@
 /**
- * Reads replies. They come back as data, and the reading of it.
+ * Descriptions of replies and their parser.
  *
- * Lists are read row by row: a row that does not fit is left out of the record and handed back beside it, so that one
- * odd row costs only itself. Everything else fits as a whole or not at all.
+ * Lists are parsed row by row. A row that does not match its schema is left out of the record and returned in
+ * `rejected`, so one bad row does not reject the others. Any other reply is parsed as a whole or rejected.
  */
 import { z } from "zod";
 import { flag, listOf, maybe, type Output, orElse, record, type Schema, text, type Wire } from "./fields.ts";
 
-/** `R` is the record as read, `W` as a server may write it (both only for the compiler). */
+/** `R` is the type of the parsed record, `W` the type on the wire (both only for the compiler). */
 export type Reply<R = unknown, W = unknown> = {
   readonly record?: R;
   readonly wire?: W;
@@ -25,7 +25,7 @@ export function one<S extends Schema>(schema: S, note: string | null = null): Re
   return { kind: "record", schema, note };
 }
 
-/** No record: 204 or any 200 is success, a body is ignored. `note` says what servers send. */
+/** No record: 204 or any 200 is success, a body is ignored. `note` describes the body that servers send. */
 export function nothing(note: string): Reply<null, unknown> {
   return { kind: "none", note };
 }
@@ -63,21 +63,21 @@ export function pageOf<S extends Schema>(row: S) {
   return rowsIn("data", row, cursors);
 }
 
-/** The same for funding, whose rows stand in `events`. */
+/** The same for funding, with the rows in `events`. */
 export function eventsPageOf<S extends Schema>(row: S) {
   return rowsIn("events", row, cursors);
 }
 
-/** The reason why (part of) a reply does not fit: which endpoint, and the first few fields with what was expected there. */
+/** The mismatch of a reply, or of a row of it, with its schema: the endpoint, and the first wrong fields. */
 export interface ReplyProblem {
   readonly endpoint: string;
   /** Up to 5, as `snapshot.subaccounts[0].collateral`, `mids.{}`; the empty path is the reply itself. */
   readonly fields: readonly { readonly path: string; readonly message: string }[];
-  /** All of it in one line. */
+  /** All problems on one line. */
   readonly message: string;
 }
 
-/** A row that was left out, as it came. */
+/** A row that was left out, with its raw value. */
 export interface RejectedRow {
   readonly index: number;
   readonly raw: unknown;
@@ -89,14 +89,14 @@ export type ParsedReply<R> =
   | { readonly ok: false; readonly problem: ReplyProblem };
 
 const NONE: readonly RejectedRow[] = [];
-const MOST_FIELDS = 5;
-/** No request is answered with more rows (the largest limit is 10 000). */
-const MOST_ROWS = 20_000;
+const maxFields = 5;
+/** Maximum rows of a reply: the largest limit of a request is 10 000. */
+const maxRows = 20_000;
 
-/** The length of a list that is longer than any in a reply; null: there is none. Lists within a list of the reply count, too. */
+/** Returns the length of a list in a reply that exceeds `maxRows`, nested lists included; null: none does. */
 export function overlong(json: unknown, depth = 6): number | null {
   if (typeof json !== "object" || json === null || depth === 0) return null;
-  if (Array.isArray(json) && json.length > MOST_ROWS) return json.length;
+  if (Array.isArray(json) && json.length > maxRows) return json.length;
   for (const inner of Object.values(json)) {
     const found = overlong(inner, depth - 1);
     if (found !== null) return found;
@@ -104,10 +104,10 @@ export function overlong(json: unknown, depth = 6): number | null {
   return null;
 }
 
-/** A text of fewer characters holds no such list. */
-export const shortestOverlong = 2 * MOST_ROWS;
+/** Minimum length of a text that can contain such a list, characters. */
+export const shortestOverlong = 2 * maxRows;
 
-/** Reads a successful reply (parsed with `parseJson`; undefined when there was no body). */
+/** Parses a successful reply. @param json from `parseJson`; undefined: there was no body */
 export function parseReply<R>(
   endpoint: { readonly name: string; readonly reply: Reply<R> },
   json: unknown,
@@ -131,7 +131,7 @@ export function parseReply<R>(
   return { ok: true, record: (field === null ? rows : envelope) as R, rejected };
 }
 
-/** Reads one record by its schema; `source` names the endpoint or channel in the problem. */
+/** Parses one record by its schema; `source` names the endpoint or channel in the problem. */
 export function parseRecord<S extends Schema>(
   source: string,
   schema: S,
@@ -145,7 +145,7 @@ export function parseRecord<S extends Schema>(
   }
   if (parsed.success) return { ok: true, record: parsed.data, rejected: NONE };
   const issues = parsed.error.issues;
-  const fields = issues.slice(0, MOST_FIELDS).map((issue) => ({
+  const fields = issues.slice(0, maxFields).map((issue) => ({
     path: `${at}${issue.path.map(step).join("")}`.replace(/^\./, ""),
     message: `${issue.message.replace(/^Invalid input: /, "").replace(/, received .*$/, "")}, found ${describe(json, issue.path)}`,
   }));
@@ -154,7 +154,7 @@ export function parseRecord<S extends Schema>(
   return { ok: false, problem: { endpoint: source, fields, message: `${source}: ${list}${more}` } };
 }
 
-/** @returns null where the schema has more mistakes to tell than fit on the stack: of about 100 000 on, or nested as deeply */
+/** @returns null if zod exceeds the stack: from about 100 000 issues, or as many levels of nesting */
 function checked<S extends Schema>(schema: S, json: unknown) {
   try {
     return z.safeParse(schema, json);
@@ -164,13 +164,13 @@ function checked<S extends Schema>(schema: S, json: unknown) {
   }
 }
 
-/** A symbol is the key of a map, which the server chose: any key is one path. */
+/** Returns the text of one step of a path. A symbol is a map key, which the server chose; all are written alike. */
 function step(part: PropertyKey): string {
   if (typeof part === "symbol") return ".{}";
   return typeof part === "number" ? `[${part}]` : `.${String(part)}`;
 }
 
-/** The kind of what stands at a path, and its value when that is a number or boolean: texts may be secrets. */
+/** Returns the type of the value at a path, and the value if it is a number or boolean: texts may be secrets. */
 function describe(json: unknown, path: readonly PropertyKey[]): string {
   let value = json;
   for (const part of path) {

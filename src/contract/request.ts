@@ -1,4 +1,4 @@
-/** Requests, written by a client and read by a server from the same description, under the same checks. */
+/** Requests, encoded by a client and decoded by a server from the same description, with the same checks. */
 import { z } from "zod";
 import { isPublicKey } from "./base58.ts";
 import type { Args, Endpoint, Method, ServerArgs } from "./endpoint.ts";
@@ -11,7 +11,7 @@ export interface ParamProblem {
   readonly message: string;
 }
 
-/** A call whose arguments do not fit; nothing was sent. */
+/** A call with invalid arguments; nothing was sent. */
 export class ArgumentsRefused extends Error {
   override readonly name = "ArgumentsRefused";
   readonly endpoint: string;
@@ -29,15 +29,15 @@ export interface EncodedRequest {
   readonly path: string;
   /** Query string without "?"; empty when there is none. */
   readonly query: string;
-  /** Path and query together, to put behind the base URL. */
+  /** Path and query, to append to the base URL. */
   readonly target: string;
   /** JSON value of the body; null: send none. */
   readonly body: Readonly<Record<string, unknown>> | null;
 }
 
 /**
- * The mistakes in the arguments, all of it; an unknown argument is a mistake too.
- * @param nowMs the present, for ranges without an end; a clock that is an hour off refuses nothing that is right
+ * Returns all mistakes in the arguments; an unknown argument is a mistake too.
+ * @param nowMs the current time, for ranges without an end; an hour of clock error is tolerated
  */
 export function checkArgs(
   endpoint: Endpoint,
@@ -65,16 +65,17 @@ export function checkArgs(
 }
 
 /**
- * Arguments to a request. Throws ArgumentsRefused, with every mistake, before anything is sent.
- * @param nowMs as of `checkArgs`
+ * Encodes arguments as a request.
+ * @param nowMs as in `checkArgs`
+ * @throws ArgumentsRefused with all mistakes
  */
 export function encodeRequest<E extends Endpoint>(
   endpoint: E,
   args: Args<E>,
   nowMs: number | null = null,
 ): EncodedRequest {
-  const given = args as Readonly<Record<string, unknown>>;
-  const problems = checkArgs(endpoint, given, nowMs);
+  const values = args as Readonly<Record<string, unknown>>;
+  const problems = checkArgs(endpoint, values, nowMs);
   if (problems.length > 0) throw new ArgumentsRefused(endpoint.name, problems);
   let path = endpoint.path;
   let query = "";
@@ -82,7 +83,7 @@ export function encodeRequest<E extends Endpoint>(
   let hasBody = false;
   for (const [name, param] of paramsOf(endpoint)) {
     if (param.in === "body") hasBody = true;
-    const value = given[name];
+    const value = values[name];
     if (value === undefined) continue;
     const wire = wireName(name, param);
     if (param.in === "body") body[wire] = param.timeForm === "iso" ? isoText(value) : value;
@@ -100,12 +101,12 @@ export function encodeRequest<E extends Endpoint>(
   };
 }
 
-/** A client's clock is not the server's: what only it would refuse is sent. */
+/** The client's clock may differ from the server's: a range that is too long only within this tolerance is sent. */
 const CLOCK_TOLERANCE_MS = 3_600_000;
 
 const entriesOf = new WeakMap<Params, readonly (readonly [string, Param])[]>();
 
-/** The parameters of an endpoint with their names: asked for with every request, and always the same. */
+/** Returns the parameters of an endpoint with their names, cached: every request needs them. */
 function paramsOf(endpoint: Endpoint): readonly (readonly [string, Param])[] {
   let entries = entriesOf.get(endpoint.params);
   if (entries === undefined) {
@@ -115,7 +116,7 @@ function paramsOf(endpoint: Endpoint): readonly (readonly [string, Param])[] {
   return entries;
 }
 
-/** A request as received by a server, before it is understood. Query values may repeat. */
+/** A request that a server received, not decoded yet. Query values may repeat. */
 export interface RawRequest {
   /** Path parameters by wire name, decoded (as the router gives them). */
   readonly path?: Readonly<Record<string, string>>;
@@ -126,7 +127,7 @@ export interface RawRequest {
 
 export interface RequestProblem {
   readonly status: 400;
-  /** `invalid_pubkey` when nothing but keys is wrong. */
+  /** `invalid_pubkey` if only keys are wrong. */
   readonly code: "invalid_request" | "invalid_pubkey";
   readonly endpoint: string;
   readonly problems: readonly ParamProblem[];
@@ -138,8 +139,8 @@ export type DecodedRequest<E> =
   | { readonly ok: false; readonly problem: RequestProblem };
 
 /**
- * A request to arguments, for a server. Unknown query parameters and body fields are ignored; defaults are filled in,
- * those that depend on the present only when `nowMs` tells it. `nowMs` also stands for an absent end of a range.
+ * Decodes a request to arguments, for a server. Unknown query parameters and body fields are ignored. Defaults are
+ * filled in; those that depend on the current time need `nowMs`, which is also the end of a range without one.
  */
 export function decodeRequest<E extends Endpoint>(
   endpoint: E,
@@ -156,7 +157,7 @@ export function decodeRequest<E extends Endpoint>(
     problems.push({ parameter: null, message: "the body has to be a JSON object" });
   } else {
     for (const [name, param] of entries) {
-      const wire = given(name, param, raw, body as Record<string, unknown>);
+      const wire = rawValue(name, param, raw, body as Record<string, unknown>);
       if (wire === undefined || wire === null) {
         if (param.required) problems.push({ parameter: name, message: `${wireName(name, param)}: required` });
         else if (param.filled) args[name] = param.default;
@@ -170,7 +171,7 @@ export function decodeRequest<E extends Endpoint>(
       else args[name] = param.schema === null ? value : z.parse(param.schema, value);
     }
     if (problems.length === 0) problems.push(...checkConstraints(endpoint, args, nowMs));
-    // Behind the check: a range that is asked for by one end only is not inside out, but empty.
+    // After the check: a range of which only one end was sent is empty then, not refused as inverted.
     for (const [name, value] of later) args[name] = value;
   }
   if (problems.length === 0) return { ok: true, args: args as ServerArgs<E> };
@@ -180,7 +181,7 @@ export function decodeRequest<E extends Endpoint>(
   return { ok: false, problem: { status: 400, code, endpoint: endpoint.name, problems, message } };
 }
 
-/** The argument that a name means: its own, its wire spelling or an alias; for command lines. Undefined: none. */
+/** Finds an argument by its name, wire spelling or alias, for command lines; undefined: none. */
 export function argumentNamed(endpoint: Endpoint, name: string): string | undefined {
   if (Object.hasOwn(endpoint.params, name)) return name;
   return Object.entries(endpoint.params).find(
@@ -188,7 +189,7 @@ export function argumentNamed(endpoint: Endpoint, name: string): string | undefi
   )?.[0];
 }
 
-/** Reads one argument from text (command lines). Undefined when the text cannot be one. */
+/** Parses one argument from text, for command lines; undefined: the text is not valid. */
 export function argumentFromText(param: Param, text: string): unknown {
   if (param.type === "json") {
     try {
@@ -201,8 +202,8 @@ export function argumentFromText(param: Param, text: string): unknown {
   return misfit(param, value) === null ? value : undefined;
 }
 
-/** The raw value of a parameter under any of its spellings. */
-function given(name: string, param: Param, raw: RawRequest, body: Record<string, unknown>): unknown {
+/** Returns the raw value of a parameter under any of its spellings. */
+function rawValue(name: string, param: Param, raw: RawRequest, body: Record<string, unknown>): unknown {
   const wire = wireName(name, param);
   if (param.in === "path") return raw.path?.[wire];
   for (const spelling of [wire, ...param.aliases]) {
@@ -221,7 +222,7 @@ function fromQuery(query: RawRequest["query"], name: string, all: boolean): unkn
   return all ? found.join(",") : found.at(-1);
 }
 
-/** The value that a wire value stands for; one that does not fit its type is returned as it is, for `misfit`. */
+/** Converts a wire value; one that does not match its type is returned unchanged, for `misfit`. */
 function fromWire(param: Param, wire: unknown): unknown {
   switch (param.type) {
     case "integer":
@@ -243,17 +244,17 @@ function fromWire(param: Param, wire: unknown): unknown {
   }
 }
 
-/** The reason why a value is not one of this parameter; null when it is. Secrets are not repeated. */
+/** Returns the mistake in a value of this parameter; null: none. Secrets are not repeated. */
 function misfit(param: Param, value: unknown): string | null {
-  // A dot segment would be taken out of the path by every URL parser on the way.
+  // URL parsers remove dot segments from a path.
   if (param.type === "string" && param.in === "path" && (value === "." || value === ".."))
     return `must not be ${value}`;
   const wrong = unlike(param, value);
-  // The parts of a JSON value are named by path already.
+  // The mistake of a JSON value names its path already.
   return wrong === null || param.secret || param.type === "json" ? wrong : `${wrong}, found ${show(value)}`;
 }
 
-/** The required form of a value of this parameter, when it is not. */
+/** Returns the required form if the value does not have it; null: it has. */
 function unlike(param: Param, value: unknown): string | null {
   switch (param.type) {
     case "string":

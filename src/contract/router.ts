@@ -1,4 +1,4 @@
-/** From method and path to an endpoint, for servers. Literal segments win over parameters, whatever the order. */
+/** Finds the endpoint of a method and path, for servers. Literal segments precede parameters, in any order of entries. */
 import type { Endpoint, Method } from "./endpoint.ts";
 
 export type RouteMatch =
@@ -10,7 +10,7 @@ export type RouteMatch =
 
 interface Branch {
   readonly literal: Map<string, Branch>;
-  /** At most one parameter branch: its name belongs to the endpoint at the end. */
+  /** At most one parameter branch; the endpoint at its end names the parameter. */
   parameter: Branch | null;
   readonly ends: Map<Method, { endpoint: Endpoint; names: readonly string[] }>;
 }
@@ -63,7 +63,7 @@ function branch(): Branch {
   return { literal: new Map(), parameter: null, ends: new Map() };
 }
 
-/** Depth first, literals before the parameter: the first branch at which an endpoint ends. */
+/** Finds the first branch that ends in an endpoint: depth first, literals before the parameter. */
 function find(
   at: Branch,
   segments: readonly string[],

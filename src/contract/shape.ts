@@ -1,10 +1,10 @@
-/** The parts of a record, read off its schema, for help texts and the reference: every field with its path and kind. */
+/** Derives the fields of a record from its schema, with path and type, for help texts and the reference. */
 import type { z } from "zod";
 import type { Endpoint } from "./endpoint.ts";
 import type { Schema } from "./fields.ts";
 
 export interface RecordField {
-  /** As it stands on the wire, from the reply down: `snapshot.subaccounts[].collateral`. `{}` stands for any key. */
+  /** Path in the reply: `snapshot.subaccounts[].collateral`. `{}` is any key. */
   readonly path: string;
   /** `text`, `an integer`, `a list`, … */
   readonly kind: string;
@@ -12,7 +12,7 @@ export interface RecordField {
   readonly optional: boolean;
 }
 
-/** The fields of what an endpoint answers, in their order; none where it answers nothing. */
+/** Returns the fields of an endpoint's reply, in order; empty: it has no record. */
 export function replyFields({ reply }: Endpoint): readonly RecordField[] {
   const fields: RecordField[] = [];
   if (reply.kind === "record") walk(reply.schema, "", fields);
@@ -38,11 +38,11 @@ type Def = z.core.$ZodTypeDef & {
   readonly expected?: string;
   readonly values?: readonly unknown[];
   readonly in?: z.core.$ZodType;
-  /** The schema read under other spellings too. */
+  /** The schema that is also read under other spellings. */
   readonly spells?: z.core.$ZodType;
 };
 
-/** @param last the list that a page is about: told of after all others, before its rows */
+/** @param last the list of the page's rows: listed after all other fields */
 function walk(schema: Schema, path: string, into: RecordField[], last: string | null = null): void {
   const { shape } = bare(schema).def;
   if (shape === undefined) return;
@@ -65,7 +65,7 @@ function add(schema: Schema, path: string, into: RecordField[]): void {
   } else into.push({ path, kind: kindOf(def), optional });
 }
 
-/** The content of a list or map, when that is told by a word. */
+/** Returns the type of a list's or map's content if it has a name. */
 function of(inner: Schema): string {
   const { def } = bare(inner);
   return def.shape !== undefined ? "" : ` of ${kindOf(def).replace(/^an? /, "")}`;
@@ -79,7 +79,7 @@ function kindOf(def: Def): string {
   return def.type === "unknown" ? "anything" : `a ${def.type}`;
 }
 
-/** The schema behind what only says that it may be absent. */
+/** Returns the schema inside wrappers that allow absence. */
 function bare(schema: Schema): { readonly def: Def; readonly optional: boolean } {
   let { def } = schema._zod as { def: Def };
   let optional = false;

@@ -1,17 +1,17 @@
 /**
- * One reader for every time that the exchange writes. Endpoints differ: Unix seconds, Unix milliseconds, either of
- * them in a string, or ISO 8601 / RFC 3339 text with up to nanoseconds. Inside perpwatch a time is Unix milliseconds.
+ * Parser of all time formats of the exchange. Endpoints differ: Unix seconds, Unix milliseconds, either of them in a
+ * string, or ISO 8601 / RFC 3339 text with up to nanoseconds. perpwatch uses Unix milliseconds.
  */
 
 const MAX_SECONDS = 1e11;
 const MAX_MILLISECONDS = 1e14;
 
-/** Longest range that the exchange answers for PnL, portfolio values and funding. */
+/** Maximum range of a request for PnL, portfolio values or funding. */
 export const ONE_YEAR_MS = 365 * 86_400_000;
 
 /**
- * Unix milliseconds of a wire time, or undefined when it cannot be read. Numbers and strings of digits below 10^11 are
- * seconds, below 10^14 milliseconds; any other string goes to the date parser (digits beyond milliseconds are cut).
+ * Converts a wire time to Unix milliseconds; undefined: it cannot be parsed. Numbers and strings of digits below 10^11
+ * are seconds, below 10^14 milliseconds; any other string goes to the date parser (digits beyond milliseconds are cut).
  */
 export function readTime(wire: unknown): number | undefined {
   if (typeof wire === "number") return fromMagnitude(wire);

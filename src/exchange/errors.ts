@@ -14,10 +14,10 @@ import { escaped } from "../domain/text/escape.ts";
 import { hideSecretsAtBeginning } from "../domain/text/hidden-secrets.ts";
 
 /** Maximum length of a body in a BadRecord, in characters. */
-export const MOST_KEPT_BODY = 65_536;
-const MOST_TEXT = 200;
+export const maxKeptBody = 65_536;
+const maxText = 200;
 /** Longer texts are cut before they are searched. */
-const MOST_SEARCHED = 4_096;
+const maxSearched = 4_096;
 
 export interface ExchangeErrorFacts {
   readonly endpoint: string;
@@ -45,7 +45,7 @@ export class ExchangeError extends Error {
   readonly reason: FailureReason;
   /** True if a later retry can help. */
   readonly retryable: boolean;
-  /** The wait that the exchange asked for, ms; null: none. */
+  /** The wait that the exchange stated, ms; null: none. */
   readonly retryAfterMs: number | null;
   /** True if the exchange may have processed the request without an answer. */
   readonly sent: boolean;
@@ -98,7 +98,7 @@ export class BadRecord extends ExchangeError {
 
   /** Returns the received body without secrets, cut to 64 Ki characters; null if all of it may be a secret. */
   body(): string | null {
-    return this.#body()?.slice(0, MOST_KEPT_BODY) ?? null;
+    return this.#body()?.slice(0, maxKeptBody) ?? null;
   }
 }
 
@@ -145,12 +145,12 @@ function refusalReason(status: number, code: string | null): FailureReason {
 export function cleanText(text: string, secrets: readonly string[] = []): string {
   const known = secrets.filter(({ length }) => length >= 8);
   const clean = escaped(
-    hideSecretsAtBeginning(text, known, MOST_SEARCHED)
+    hideSecretsAtBeginning(text, known, maxSearched)
       .replace(/(?<![\w-])[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, "[token]")
       .replace(/[\w+/=-]{45,}/g, "[token]")
       .trim(),
   );
-  return clean.length > MOST_TEXT ? `${clean.slice(0, MOST_TEXT)}…` : clean;
+  return clean.length > maxText ? `${clean.slice(0, maxText)}…` : clean;
 }
 
 /** Returns the reason of a failed read for a `failed` observation, for people and without secrets. */

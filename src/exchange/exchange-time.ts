@@ -1,33 +1,33 @@
 /**
  * The exchange's time, measured from the `Date` header of its answers.
  *
- * The header has whole seconds, so an answer that arrived at monotonic moment R to a request sent at S says only: at
- * some moment between S and R it was between `date` and `date + 1 s` there. Each answer bounds (exchange's clock less our
- * monotonic clock) from both sides, and the bounds of recent answers intersect to a few dozen milliseconds. Resting on the
- * monotonic clock means that a jump of our wall clock shows in `offsetMs` at once.
+ * The header has whole seconds. For an answer received at monotonic time R to a request sent at S, the exchange's time
+ * was between `date` and `date + 1 s` at some moment between S and R. Each answer gives a lower and an upper bound of
+ * (exchange's clock minus our monotonic clock); the bounds of recent answers intersect to a few dozen milliseconds.
+ * Because the monotonic clock is the base, a jump of our wall clock shows in `offsetMs` at once.
  *
- * Servers whose clock is wrong are outvoted. Answers that differ from the estimate by more than two seconds form a rival. Each
- * answer that agrees with the rival is a vote for it, each other answer is a vote against it. The rival replaces the
- * estimate when it is ahead by 16 votes and has been so for 30 s. Three votes are enough where our wall clock agrees with
- * the rival: after a sleep of the machine the monotonic clock is late, and the wall clock is not. An estimate of fewer than
- * three answers which our wall clock contradicts is provisional: it serves requests and sessions, and corrects no clock by more than a
- * minute.
+ * A vote excludes servers with a wrong clock. Answers that differ from the estimate by more than two seconds form a
+ * second estimate, the rival. Each answer that agrees with the rival is a vote for it, each other answer a vote against
+ * it. The rival replaces the estimate after it has led by 16 votes for 30 s. Three votes are enough if our wall clock
+ * agrees with the rival: after a sleep of the machine the monotonic clock is late and the wall clock is not. An estimate
+ * of fewer than three answers that our wall clock contradicts is provisional: requests and sessions use it, and it
+ * corrects no clock by more than a minute.
  *
- * A time that is more than a day from our wall clock is never taken: what is stored by it would be wrong for good.
+ * A time that differs by more than a day from our wall clock is rejected: stored data would keep the wrong time.
  */
 import type { Clock } from "../domain/clock.ts";
 
-const MAX_SAMPLES = 32;
-const BELIEVED = 3;
+const maxSamples = 32;
+const minAgreeing = 3;
 export const BETWEEN_SAMPLES_MS = 200;
 /** Maximum difference between answers of one clock, ms. */
-const APART_MS = 2_000;
+const maxDifferenceMs = 2_000;
 /** Lead in votes that a rival needs: with a quarter of the servers wrong, one rival in 20 million reaches it. */
-const VOTES = 16;
-const HELD_MS = 30_000;
+const minLeadVotes = 16;
+const minLeadMs = 30_000;
 /** Maximum offset that corrects the clock before it is agreed on: stream prices have the exchange's time. */
-const PROVISIONAL_MS = 60_000;
-/** The largest accepted offset of the exchange's clock. */
+const maxProvisionalMs = 60_000;
+/** Maximum accepted offset of the exchange's clock, ms. */
 export const MAX_OFFSET_MS = 86_400_000;
 
 /** Bounds of the exchange's clock minus our monotonic clock, ms. */
@@ -52,17 +52,17 @@ class Estimate {
 
   /** True if it is based on more than one answer. */
   get agreed(): boolean {
-    return this.#isVouched || this.#samples.length >= BELIEVED;
+    return this.#isVouched || this.#samples.length >= minAgreeing;
   }
 
   fits({ low, high }: Bounds): boolean {
-    return low - this.bounds.high <= APART_MS && this.bounds.low - high <= APART_MS;
+    return low - this.bounds.high <= maxDifferenceMs && this.bounds.low - high <= maxDifferenceMs;
   }
 
   add(sample: Bounds, isVouched: boolean): void {
     this.#isVouched ||= isVouched;
     this.#samples.push(sample);
-    if (this.#samples.length > MAX_SAMPLES) this.#samples.shift();
+    if (this.#samples.length > maxSamples) this.#samples.shift();
     let low = Number.NEGATIVE_INFINITY;
     let high = Number.POSITIVE_INFINITY;
     let agreeing = 0;
@@ -73,7 +73,7 @@ class Estimate {
       high = Math.min(high, sample.high);
       agreeing++;
     }
-    if (agreeing < this.#samples.length && agreeing < BELIEVED) return;
+    if (agreeing < this.#samples.length && agreeing < minAgreeing) return;
     this.#samples = this.#samples.slice(-agreeing);
     this.bounds = { low, high };
   }
@@ -108,7 +108,7 @@ export class ExchangeTime {
 
   /**
    * @param clock the machine's own, not one corrected by this measurement
-   * @param maxOffsetMs the largest accepted offset
+   * @param maxOffsetMs the maximum accepted offset
    * @param onRefused called with the offset when the first answer is refused, and again after others were accepted
    */
   constructor(
@@ -147,7 +147,7 @@ export class ExchangeTime {
    */
   get agreedOffsetMs(): number {
     const { offsetMs } = this;
-    return this.agreed || Math.abs(offsetMs) <= PROVISIONAL_MS ? offsetMs : 0;
+    return this.agreed || Math.abs(offsetMs) <= maxProvisionalMs ? offsetMs : 0;
   }
 
   /** Returns the wall time of the exchange, ms; our own while unmeasured. */
@@ -155,7 +155,7 @@ export class ExchangeTime {
     return this.#clock.nowMs() - this.offsetMs;
   }
 
-  /** @param sentMs, receivedMs monotonic   @param date the header as it came */
+  /** @param sentMs, receivedMs monotonic   @param date the header's text */
   sample(sentMs: number, receivedMs: number, date: string): void {
     if (receivedMs - this.#lastSampleMs < BETWEEN_SAMPLES_MS) return;
     if (date !== this.#header) {
@@ -167,7 +167,7 @@ export class ExchangeTime {
     const offsetMs = this.#clock.nowMs() - this.#headerMs;
     if (Math.abs(offsetMs) > this.#maxOffsetMs) {
       // One server of several does not show the exchange's time.
-      if (this.agreed && ++this.#refusedInRow < VOTES) {
+      if (this.agreed && ++this.#refusedInRow < minLeadVotes) {
         this.#voteAgainst();
         return;
       }
@@ -209,13 +209,13 @@ export class ExchangeTime {
 
   #prevails({ estimate, sinceMs, votes }: Rival, nowMs: number): boolean {
     if (!this.agreed) return estimate.agreed;
-    if (this.#isUsual(estimate.bounds)) return votes >= BELIEVED;
-    return votes >= VOTES && nowMs - sinceMs >= HELD_MS;
+    if (this.#isUsual(estimate.bounds)) return votes >= minAgreeing;
+    return votes >= minLeadVotes && nowMs - sinceMs >= minLeadMs;
   }
 
   /** Returns true if these bounds give the previous offset of our wall clock; at first, if they give none. */
   #isUsual(bounds: Bounds): boolean {
-    return Math.abs(this.#offsetOf(bounds) - this.#usualOffsetMs) <= APART_MS;
+    return Math.abs(this.#offsetOf(bounds) - this.#usualOffsetMs) <= maxDifferenceMs;
   }
 
   #offsetOf({ low, high }: Bounds): number {

@@ -45,8 +45,8 @@ export interface Exchange {
   readonly budget: RequestBudget;
   readonly http: Http;
   /**
-   * Asks until answers agree on the exchange's time, within a limit.
-   * @throws {ExchangeError} when one is not answered; the signal's reason
+   * Sends requests until answers agree on the exchange's time, within a limit.
+   * @throws {ExchangeError} if one is not answered; the signal's reason
    */
   readTime(limitMs: number, signal?: AbortSignal): Promise<void>;
   /** Loads sessions and maintains them; does not wait for the exchange. */

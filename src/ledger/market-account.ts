@@ -4,7 +4,7 @@
  *   discriminant 8 · status u8 · base lot decimals i8 · 6 · sequence, slot u64 · asset u32 · 4 · symbol 16 (ASCII, zeros behind it) ·
  *   tick size u64, in quote lots per base lot
  *
- * Behind it stand fees, trades and the book, which are not read here.
+ * After it come fees, trades and the book, which are not parsed here.
  */
 import { type MarketConfig, PROGRAM_ID } from "../contract/index.ts";
 import { type Ledger, LedgerError } from "./rpc.ts";

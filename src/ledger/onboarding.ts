@@ -189,7 +189,7 @@ export async function sendOnboarding<Options>(
   let { wire } = unsigned;
   for (const sign of signers) wire = await sign({ kind: "onboarding", wire, request: plan.request });
   const transaction = readTransaction(wire);
-  // The fee payer's signature identifies the transaction, so that it can be looked up whatever the exchange answers.
+  // The fee payer's signature identifies the transaction, so that it can be found independent of the exchange's answer.
   const signature = signatureOf(transaction);
   try {
     if (referralCode === null) {

@@ -119,7 +119,7 @@ export function activationInstructions(asked: OnboardingAsked, permission: Permi
     onboarding(asked, {
       onboarder: permission.onboarder,
       permission: permission.account,
-      // The exchange requires the authority's signature, whoever pays.
+      // The exchange requires the authority's signature, also if another account pays.
       cosigner: feePayer === authority ? undefined : authority,
     }),
   ];

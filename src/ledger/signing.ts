@@ -35,7 +35,7 @@ export const onboardingRequest = z.strictObject({
   accounts: exchangeAccounts,
   onboarder: address,
   permission: address,
-  /** With a referral code, in the wallet's session: the wallet signs, whoever pays. */
+  /** With a referral code, in the wallet's session: the wallet signs, also if another account pays. */
   activation: z.boolean(),
 });
 

@@ -18,7 +18,7 @@ export class BadStopLoss extends Error {
 
 /** Maximum distance, as a share, of the trigger from the mark and of the execution price from the trigger. */
 const maxShare = { trigger: 0.5, execution: 0.2 } as const;
-/** Maximum factor between two prices, which no option lifts. */
+/** Maximum factor between two prices, which no option disables. */
 const maxFactor = 10;
 /** The index of the market among the accounts of a stop loss, counted from the end. */
 const marketFromEnd = -5;

@@ -3,8 +3,8 @@
  *
  *   { format, version, kdf: scrypt's parameters and salt, addresses, nonce, sealed }
  *
- * `sealed` is AES-256-GCM of the seeds, in the order of `addresses`, under scrypt of the passphrase; everything else in the file is its
- * associated data. The addresses are not encrypted, so that a closed keystore shows its wallets.
+ * `sealed` is AES-256-GCM of the seeds, in the order of `addresses`, under scrypt of the passphrase; everything else in
+ * the file is its associated data. The addresses are not encrypted, so they can be read without the passphrase.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
 import { z } from "zod";
@@ -62,7 +62,7 @@ export function keystoreFromText(text: string): Keystore {
 export const keystoreText = (keystore: Keystore): string => `${JSON.stringify(keystore, null, 2)}\n`;
 
 /**
- * Seals keys under a passphrase, with a new salt.
+ * Encrypts keys under a passphrase, with a new salt.
  * @param random returns the given number of random bytes
  * @throws {BadKey} if there are too many keys, or a key occurs twice
  */

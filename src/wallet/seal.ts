@@ -1,13 +1,14 @@
 /**
- * Encrypts stored sessions: a JSON value under AES-256-GCM. The key is derived from the wallet's secret (`WalletKey.deriveKey`); the signer
- * derives it and gives it to the daemon (`WalletSigner.sessionKey`). A value can be opened by the same wallet only.
+ * Encrypts stored sessions: a JSON value under AES-256-GCM. The key is derived from the wallet's secret
+ * (`WalletKey.deriveKey`); the signer derives it and gives it to the daemon (`WalletSigner.sessionKey`). Only the same
+ * wallet can decrypt a value.
  *
  *   version (1 byte) · nonce (12) · ciphertext · tag (16);  associated data: the wallet's address
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
-/** Thrown if a stored value was sealed by another wallet or changed. */
+/** Thrown if a stored value was encrypted by another wallet or changed. */
 export class SealBroken extends Error {
   override readonly name = "SealBroken";
 }
@@ -23,7 +24,7 @@ export const sessionInfo = "perpwatch session v1";
  * @param key 32 bytes
  * @param address of the wallet
  * @param value anything that JSON can hold
- * @param nonce 12 bytes, never the same twice for one wallet
+ * @param nonce 12 bytes, unique for each value of a wallet
  */
 export function seal(
   key: Uint8Array,
@@ -48,8 +49,8 @@ export function seal(
 }
 
 /**
- * Opens a value sealed with the same key and address. The caller validates its shape.
- * @throws {SealBroken} if it was changed, truncated, or sealed by another wallet or a later version
+ * Decrypts a value of `seal` with the same key and address. The caller validates its shape.
+ * @throws {SealBroken} if it was changed, truncated, or encrypted by another wallet or a later version
  */
 export function open(key: Uint8Array, address: string, sealed: Uint8Array): unknown {
   if (sealed.length < 1 + nonceLength + tagLength) throw new SealBroken("too short to be sealed");

@@ -6,7 +6,7 @@ import { Coalescer } from "../../src/collect/stream/coalesce.ts";
 import { InboxTrust } from "../../src/collect/stream/inbox-trust.ts";
 import { LivePrices } from "../../src/collect/stream/live-prices.ts";
 import { StreamOutages } from "../../src/collect/stream/outages.ts";
-import { SpreadAsks } from "../../src/collect/stream/spread-asks.ts";
+import { SpreadReads } from "../../src/collect/stream/spread-reads.ts";
 import type { MarketPrices } from "../../src/domain/account.ts";
 import { FakeClock } from "../support/clock.ts";
 
@@ -90,10 +90,10 @@ describe("handing on", () => {
     const begun: number[] = [];
     const coalescer: Coalescer = new Coalescer(clock, () => {
       begun.push(clock.elapsedMs());
-      coalescer.noted();
+      coalescer.changed();
       return clock.sleep(costMs);
     });
-    coalescer.noted();
+    coalescer.changed();
     await clock.advance(4 * (costMs + pauseMs));
     expect(begun.slice(0, 4)).toEqual([0, 1, 2, 3].map((n) => n * (costMs + pauseMs)));
     await clock.finish(coalescer.stop());
@@ -107,14 +107,14 @@ describe("handing on", () => {
     let handed = 0;
     const coalescer = new Coalescer(clock, async () => void handed++);
     for (const _ of [1, 2, 3]) {
-      coalescer.noted();
-      coalescer.noted();
+      coalescer.changed();
+      coalescer.changed();
       expect(clock.pending).toBe(0);
       await clock.settle();
       await clock.advance(1_000);
     }
     expect(handed).toBe(3);
-    coalescer.noted();
+    coalescer.changed();
     await coalescer.stop();
     await clock.settle();
     expect(handed).toBe(3);
@@ -130,7 +130,7 @@ describe("handing on", () => {
     });
     for (let update = 0; update < 100; update++) {
       notedMs.push(clock.elapsedMs());
-      coalescer.noted();
+      coalescer.changed();
       await clock.advance(update % 3 === 0 ? 2 : 14);
     }
     await clock.advance(100);
@@ -143,7 +143,7 @@ test("what many need is asked at a quarter of the ceiling, worst first, and not 
   const clock = new FakeClock();
   const asked: string[] = [];
   const read = new Map<string, number>();
-  const spread = new SpreadAsks({
+  const spread = new SpreadReads({
     clock,
     ratePerSecond: () => 8,
     marginRatio: (wallet) => (wallet === "c" ? 0.9 : 0.1),
@@ -249,13 +249,13 @@ describe("what an inbox shows and the stream never told", () => {
     const trust = new InboxTrust();
     expect(polled(trust, [item(1, 60_000)])).toBe(0);
     trust.up("main", 10_000);
-    trust.told("main", "A", item(1, 60_000));
+    trust.received("main", "A", item(1, 60_000));
     expect(polled(trust, [item(1, 60_000), item(2, 60_000)])).toBe(1);
     expect([trust.doubted("main"), trust.doubted("hedge")]).toEqual([true, false]);
     // A connection that came up is no proof; an item that is told is one.
     trust.up("main", 110_000);
     expect(trust.doubted("main")).toBe(true);
-    trust.told("main", "A", item(3, 120_000));
+    trust.received("main", "A", item(3, 120_000));
     expect(trust.doubted("main")).toBe(false);
   });
 });

@@ -44,7 +44,7 @@ test("one that takes the subscription and sends nothing is asked for marketStats
   await own.mark(153);
   await own.until("153", () => own.marks(true).at(-1) === 153, 2_000);
   expect(notes(own)).toEqual([
-    "the stream's channel marketStatsV2 told nothing for 10 s: prices come by marketStats",
+    "the stream's channel marketStatsV2 sent nothing for 10 s: prices come by marketStats",
   ]);
 });
 

@@ -485,7 +485,7 @@ describe("polls and the stream", () => {
     expect(await polls(30_000)).toBeGreaterThanOrEqual(5);
     // Counted once, and said.
     expect(missed()).toBe(found);
-    expect(own.booted.log.filter(({ message }) => /told nothing of/.test(message))).toHaveLength(1);
+    expect(own.booted.log.filter(({ message }) => /did not deliver/.test(message))).toHaveLength(1);
     own.line.through = (text, forward) => forward(text);
     const { authority } = own;
     await own.rig.call("notification", {

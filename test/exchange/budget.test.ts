@@ -3,12 +3,12 @@ import { BudgetFull, type Grant, RequestBudget } from "../../src/exchange/reques
 import { type Lane, lanes } from "../../src/exchange/requests/lanes.ts";
 import { FakeClock } from "../support/clock.ts";
 
-function setUp(requestsPerSecond: number, mostWaiting?: number) {
+function setUp(requestsPerSecond: number, maxWaiting?: number) {
   const clock = new FakeClock(0);
   const budget = new RequestBudget({
     clock,
     requestsPerSecond,
-    ...(mostWaiting === undefined ? {} : { mostWaiting }),
+    ...(maxWaiting === undefined ? {} : { maxWaiting }),
   });
   const left: { name: string; atMs: number }[] = [];
   const keep = (name: string, lane: Lane, more: { signIn?: boolean; weight?: number } = {}) =>

@@ -15,7 +15,10 @@ async function connected(rig: StreamRig): Promise<void> {
   rig.streams.common.subscribe("traderState", { authority: rig.authority, traderPdaIndex: 0 });
   await rig.clock.finish(rig.exchange.start());
   rig.streams.start();
-  await rig.until("both connections", () => rig.streams.connected && rig.streams.tellsNotifications("main"));
+  await rig.until(
+    "both connections",
+    () => rig.streams.connected && rig.streams.streamsNotifications("main"),
+  );
 }
 
 const marks = (rig: StreamRig, symbol: string): number[] =>
@@ -168,7 +171,7 @@ describe("a session", () => {
     await rig.until("the next token", () => rig.events.includes("up main again"), 130_000);
     expect(rig.events.find((one) => one.startsWith("down main"))).toContain("its token was renewed");
     expect(rig.exchange.sessions.figures.logins).toBe(1);
-    await rig.until("subscribed again", () => rig.streams.tellsNotifications("main"));
+    await rig.until("subscribed again", () => rig.streams.streamsNotifications("main"));
     await rig.control("mark-price", { symbol: "SOL", price: "170" });
     await rig.soon("the notification", () =>
       rig.messages.some(({ message }) => message.channel === "notifications"),
@@ -201,7 +204,7 @@ describe("a session", () => {
     await rig.clock.finish(session.login({ endMs: rig.clock.elapsedMs() + 10_000 }));
     expect(rig.streams.connected).toBe(false);
     rig.streams.signedIn("main");
-    await rig.until("both", () => rig.streams.connected && rig.streams.tellsNotifications("main"));
+    await rig.until("both", () => rig.streams.connected && rig.streams.streamsNotifications("main"));
   });
 
   test("that is refused at the handshake is renewed and tried once more", async () => {

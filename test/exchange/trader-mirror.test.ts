@@ -71,7 +71,7 @@ function polled(...list: Json[]) {
   const mirror = new TraderMirror();
   const poll = (slot: number, of: Json[], askedMs = 1_000, atMs = askedMs + 10) =>
     mirror.takePoll({ slot, slotIndex: 3 }, rows(...of), { askedMs, atMs }, true);
-  expect(poll(100, list, 0).mirrored?.told).toBeNull();
+  expect(poll(100, list, 0).mirrored?.received).toBeNull();
   return { mirror, poll };
 }
 const sequences = (of: { readonly subaccounts: readonly SubaccountSnapshot[] } | null) =>
@@ -147,7 +147,7 @@ describe("a change", () => {
       1_000,
     );
     expect(doubt).toBeNull();
-    expect(mirrored).toMatchObject({ slot: 101, slotIndex: 0, told: [0] });
+    expect(mirrored).toMatchObject({ slot: 101, slotIndex: 0, received: [0] });
     const [cross, other] = mirrored!.subaccounts;
     expect(cross).toMatchObject({ sequence: 6, collateral: 77n, triggers: [] });
     expect(cross!.spotCollaterals).toHaveLength(1);
@@ -189,7 +189,7 @@ describe("a change", () => {
   test("of a subaccount that is not known begins with an empty one", () => {
     const { mirror } = polled(row(0, 5));
     const taken = mirror.takeMessage(delta(101, { subaccountIndex: 2, sequence: 1, collateral: "5" }), 1_000);
-    expect(taken).toMatchObject({ doubt: null, mirrored: { told: [2] } });
+    expect(taken).toMatchObject({ doubt: null, mirrored: { received: [2] } });
     expect(sequences(taken.mirrored)).toEqual([
       [0, 5],
       [2, 1],
@@ -239,7 +239,7 @@ describe("a change", () => {
       1_000,
     );
     expect(taken.doubt).toBe(doubt);
-    expect(taken.mirrored!.told).toEqual([0]);
+    expect(taken.mirrored!.received).toEqual([0]);
   });
 });
 
@@ -258,13 +258,13 @@ describe("a change whose sequence jumps", () => {
     ]);
     // A poll of before the hole is true of its slot, and a reason to ask again.
     const early = poll(101, [row(0, 6), row(1, 9)], 2_000);
-    expect(early).toMatchObject({ doubt: held.doubt, mirrored: { told: null, slot: 101 } });
+    expect(early).toMatchObject({ doubt: held.doubt, mirrored: { received: null, slot: 101 } });
     expect(sequences(early.mirrored)?.[0]).toEqual([0, 6]);
     expect(mirror.holding).toBe(true);
     const { mirrored, doubt } = poll(102, [row(0, 7), row(1, 9)], 3_000);
-    expect({ doubt, told: mirrored?.told, slot: mirrored?.slot }).toEqual({
+    expect({ doubt, received: mirrored?.received, slot: mirrored?.slot }).toEqual({
       doubt: null,
-      told: null,
+      received: null,
       slot: 105,
     });
     expect(sequences(mirrored)).toEqual([
@@ -274,7 +274,7 @@ describe("a change whose sequence jumps", () => {
     expect(mirror.holding).toBe(false);
     expect(mirror.takeMessage(change(106, 10), 4_000)).toMatchObject({
       doubt: null,
-      mirrored: { told: [0] },
+      mirrored: { received: [0] },
     });
   });
 
@@ -284,7 +284,7 @@ describe("a change whose sequence jumps", () => {
     expect(mirror.takeOverdue(5_900)).toEqual(held);
     expect(mirror.takeOverdue(6_000)).toMatchObject({
       doubt: held.doubt,
-      mirrored: { told: [1], slot: 104 },
+      mirrored: { received: [1], slot: 104 },
     });
     expect(sequences(mirror.now())).toEqual([
       [0, 5],
@@ -297,7 +297,7 @@ describe("a change whose sequence jumps", () => {
     const { mirror } = polled(row(0, 5), row(1, 9));
     for (let i = 0; i < 250; i++) mirror.takeMessage(change(103 + i, 7 + i), 1_000 + i * 20);
     mirror.takeMessage(change(400, 10, 1), 5_990);
-    expect(mirror.takeOverdue(6_000).mirrored).toMatchObject({ told: [1], slot: 400 });
+    expect(mirror.takeOverdue(6_000).mirrored).toMatchObject({ received: [1], slot: 400 });
   });
 
   test("is merged in order once the missing one arrives, also within a slot", () => {
@@ -307,7 +307,7 @@ describe("a change whose sequence jumps", () => {
       mirror.takeMessage(change(104, 10, 1), 1_000);
       const { mirrored, doubt } = mirror.takeMessage(change(slot, 6), 1_100);
       expect(doubt).toBeNull();
-      expect(mirrored).toMatchObject({ told: [0, 1], slot: 104 });
+      expect(mirrored).toMatchObject({ received: [0, 1], slot: 104 });
       expect(sequences(mirrored)).toEqual([
         [0, 7],
         [1, 10],
@@ -331,7 +331,7 @@ describe("a change whose sequence jumps", () => {
   test("is dropped once a whole answer of a later slot includes it", () => {
     const { mirror, poll } = polled(row(0, 5));
     mirror.takeMessage(change(103, 3, 4), 1_000);
-    expect(poll(104, [row(0, 5)], 2_000)).toMatchObject({ doubt: null, mirrored: { told: null } });
+    expect(poll(104, [row(0, 5)], 2_000)).toMatchObject({ doubt: null, mirrored: { received: null } });
     expect(mirror.holding).toBe(false);
     // Nor is a message that a poll overtook one that the stream owes.
     mirror.takeMessage(change(105, 8), 2_500);
@@ -359,7 +359,7 @@ describe("a poll", () => {
       [1, 6],
     ]);
     // Of the one it told something, of the other it knew less.
-    expect(late.mirrored).toMatchObject({ told: [1], slot: 110 });
+    expect(late.mirrored).toMatchObject({ received: [1], slot: 110 });
     expect(poll(104, [row(0, 5), row(1, 5)], 14_000).mirrored).toBeNull();
   });
 
@@ -367,7 +367,7 @@ describe("a poll", () => {
     const { mirror, poll } = polled(row(0, 5));
     mirror.takeMessage(delta(110, { subaccountIndex: 0, sequence: 6, collateral: "1" }), 1_005);
     expect(poll(105, [row(0, 5)], 1_000, 1_010).mirrored).toMatchObject({
-      told: null,
+      received: null,
       slot: 110,
       subaccounts: [{ sequence: 6 }],
     });
@@ -379,7 +379,7 @@ describe("a poll", () => {
     mirror.takeMessage(delta(110, { subaccountIndex: 0, sequence: 6, collateral: "1" }), 5_900);
     mirror.takeMessage(delta(110, { subaccountIndex: 2, sequence: 1, collateral: "1" }), 5_900);
     const { mirrored } = poll(109, [row(0, 5), row(1, 5)], 6_000);
-    expect(mirrored).toMatchObject({ told: null, slot: 110 });
+    expect(mirrored).toMatchObject({ received: null, slot: 110 });
     expect(sequences(mirrored)).toEqual([
       [0, 6],
       [1, 5],
@@ -387,7 +387,7 @@ describe("a poll", () => {
     ]);
     // But an answer of long ago proves nothing, whatever the stream tells of one subaccount.
     mirror.takeMessage(delta(300, { subaccountIndex: 0, sequence: 7, collateral: "1" }), 10_900);
-    expect(poll(110, [row(0, 5), row(1, 5)], 11_000).mirrored?.told).not.toBeNull();
+    expect(poll(110, [row(0, 5), row(1, 5)], 11_000).mirrored?.received).not.toBeNull();
   });
 
   test("sees a busy account whole at least every other time, although it is always a little behind", () => {
@@ -400,13 +400,13 @@ describe("a poll", () => {
         mirror.takeMessage(whole(slotAt(0), row(0, 1), row(1, 5)), 0);
         let longestMs = 0;
         let wholeMs = 0;
-        let told = 1;
+        let received = 1;
         let nextMs = 100;
         for (let ms = 50; ms < 300_000; ms += 50) {
           const sequence = sequenceAt(ms);
-          if (sequence > told)
+          if (sequence > received)
             mirror.takeMessage(delta(slotAt(ms), { subaccountIndex: 0, sequence, collateral: "1" }), ms);
-          told = sequence;
+          received = sequence;
           if (ms < nextMs + 100) continue;
           const wasMs = Math.max(0, nextMs + 50 - lagMs);
           const { mirrored } = mirror.takePoll(
@@ -415,8 +415,8 @@ describe("a poll", () => {
             { askedMs: nextMs, atMs: ms },
             true,
           );
-          expect(sequences(mirrored)?.[0]?.[1] ?? told).toBe(told);
-          if (mirrored !== null && mirrored.told === null) {
+          expect(sequences(mirrored)?.[0]?.[1] ?? received).toBe(received);
+          if (mirrored !== null && mirrored.received === null) {
             longestMs = Math.max(longestMs, ms - wholeMs);
             wholeMs = ms;
           }
@@ -430,7 +430,7 @@ describe("a poll", () => {
 
   test("that knows more is taken, and what the stream still owes at the next one was missed", () => {
     const { mirror, poll } = polled(row(0, 5));
-    expect(poll(101, [row(0, 6)])).toMatchObject({ missed: 0, mirrored: { told: null } });
+    expect(poll(101, [row(0, 6)])).toMatchObject({ missed: 0, mirrored: { received: null } });
     expect(poll(102, [row(0, 6)])).toMatchObject({ missed: 1 });
     expect(poll(103, [row(0, 6)])).toMatchObject({ missed: 0 });
     // Told late is told.
@@ -464,7 +464,7 @@ describe("a snapshot of the stream", () => {
   test("replaces everything, and nothing that is newer", () => {
     const { mirror } = polled(row(0, 5), row(1, 5));
     expect(mirror.takeMessage(whole(105, row(0, 7)), 1_000).mirrored).toMatchObject({
-      told: null,
+      received: null,
       slot: 105,
     });
     expect(mirror.takeMessage(whole(104, row(0, 6)), 1_000).mirrored).toBeNull();
@@ -481,7 +481,7 @@ describe("a snapshot of the stream", () => {
     expect(unknown.takeMessage(whole(105), 1_000)).toMatchObject({ mirrored: null });
     expect(poll(106, []).mirrored).toMatchObject({ subaccounts: [] });
     expect(mirror.takeMessage(whole(107), 1_000)).toMatchObject({
-      mirrored: { subaccounts: [], told: null },
+      mirrored: { subaccounts: [], received: null },
       doubt: null,
     });
   });
@@ -498,7 +498,7 @@ describe("a snapshot of the stream", () => {
       mirrored: null,
       doubt: "a slot that cannot be",
     });
-    expect(poll(101, [row(0, 6)]).mirrored).toMatchObject({ slot: 101, told: null });
+    expect(poll(101, [row(0, 6)]).mirrored).toMatchObject({ slot: 101, received: null });
   });
 });
 
@@ -539,7 +539,7 @@ describe("a poll far ahead of the ledger", () => {
     const mirror = new TraderMirror();
     alone(mirror, 1_000_000, 0);
     expect(alone(mirror, 9_000_000, 5_000).mirrored).toBeNull();
-    expect(alone(mirror, 9_000_012, 10_000).mirrored).toMatchObject({ slot: 9_000_012, told: null });
+    expect(alone(mirror, 9_000_012, 10_000).mirrored).toMatchObject({ slot: 9_000_012, received: null });
     expect(alone(mirror, 9_000_024, 15_000).doubt).toBeNull();
   });
 });

@@ -5,20 +5,20 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import { hideSecretsAtBeginning } from "../../domain/text/hidden-secrets.ts";
-import { type BadRecordReport, MOST_KEPT_BODY } from "../../exchange/index.ts";
+import { type BadRecordReport, maxKeptBody } from "../../exchange/index.ts";
 import type { CollectLog } from "../log.ts";
 
-const KEEP_AGAIN_MS = 3_600_000;
-const MOST_KINDS = 1_000;
+const storeIntervalMs = 3_600_000;
+const maxKinds = 1_000;
 /** Maximum number of separate problems of an endpoint; more are one kind. */
-const MOST_PROBLEMS = 20;
+const maxProblems = 20;
 /** Maximum number of bodies stored an hour, of all kinds. One may have 64 Ki characters. */
-const MOST_KEPT = 100;
-const MOST_PATH = 200;
-const MOST_PROBLEM = 1_000;
-const MOST_WORD = 100;
+const maxKept = 100;
+const maxPath = 200;
+const maxProblem = 1_000;
+const maxWord = 100;
 /** The part of a text that is searched for secrets: a truncated secret could not be recognized. */
-const MOST_SEARCHED = 16_384;
+const maxSearched = 16_384;
 
 /** A body to store. */
 export interface BadRecord {
@@ -61,28 +61,28 @@ export class BadRecords {
   }
 
   /** Returns the beginning of a text of the exchange without secrets, for storage. */
-  readonly withoutSecrets = (text: string, most = MOST_KEPT_BODY): string =>
-    hideSecretsAtBeginning(text, this.#secrets(), most);
+  readonly withoutSecrets = (text: string, maxLength = maxKeptBody): string =>
+    hideSecretsAtBeginning(text, this.#secrets(), maxLength);
 
   take({ endpoint, wallet, problem, fields, body }: BadRecordReport): void {
     this.count++;
-    const paths = fields.map(({ path }) => beginningOf(path, MOST_PATH)).filter((path) => path !== "");
-    const text = beginningOf(problem, MOST_PROBLEM);
+    const paths = fields.map(({ path }) => beginningOf(path, maxPath)).filter((path) => path !== "");
+    const text = beginningOf(problem, maxProblem);
     const about = paths.length > 0 ? paths.join(" ") : this.#problemOf(endpoint, text);
     const kind = `${endpoint} ${about.replace(/\d+/g, "n")}`;
-    const field = beginningOf(fields[0]?.path ?? "", MOST_PATH);
+    const field = beginningOf(fields[0]?.path ?? "", maxPath);
     const now = this.#clock.elapsedMs();
     const keptMs = this.#kinds.get(kind);
     if (keptMs === undefined) {
-      if (this.#kinds.size >= MOST_KINDS) {
+      if (this.#kinds.size >= maxKinds) {
         this.#logLimit(
-          `more than ${MOST_KINDS} kinds of records are not known here: more kinds are only counted`,
+          `more than ${maxKinds} kinds of records are not known here: more kinds are only counted`,
         );
         return;
       }
       this.#log.warn({ endpoint, wallet, field }, `the exchange sent what is not known here: ${text}`);
     }
-    if (keptMs !== undefined && now - keptMs < KEEP_AGAIN_MS) return;
+    if (keptMs !== undefined && now - keptMs < storeIntervalMs) return;
     // The search for secrets is slow: done only for stored bodies.
     const hasPlace = this.#hasPlace(now);
     this.#kinds.set(kind, hasPlace ? now : Number.NEGATIVE_INFINITY);
@@ -95,19 +95,19 @@ export class BadRecords {
       endpoint,
       field,
       problem: text,
-      body: kept.slice(0, MOST_KEPT_BODY),
+      body: kept.slice(0, maxKeptBody),
     });
   }
 
   /** Returns false if the maximum of this hour is reached. */
   #hasPlace(nowMs: number): boolean {
-    if (nowMs - this.#hourMs >= KEEP_AGAIN_MS) {
+    if (nowMs - this.#hourMs >= storeIntervalMs) {
       this.#hourMs = nowMs;
       this.#keptInHour = 0;
     }
-    if (this.#keptInHour < MOST_KEPT) return true;
+    if (this.#keptInHour < maxKept) return true;
     this.#logLimit(
-      `${MOST_KEPT} records that are not known here were kept within an hour: no more are kept in it`,
+      `${maxKept} records that are not known here were kept within an hour: no more are kept in it`,
     );
     return false;
   }
@@ -123,17 +123,17 @@ export class BadRecords {
     const known = this.#problems.get(endpoint) ?? new Set();
     this.#problems.set(endpoint, known);
     const one = problem.replace(/\d+/g, "n").slice(0, 200);
-    if (!known.has(one) && known.size >= MOST_PROBLEMS) return "more";
+    if (!known.has(one) && known.size >= maxProblems) return "more";
     known.add(one);
     return one;
   }
 
-  /** Logs an enum value that the rule language does not know. It is no bad record: it is read as "other". */
+  /** Logs an enum value that the rule language does not know. It is not a bad record: it is read as "other". */
   unknownWord(endpoint: string, field: string, whole: string): void {
-    const name = `${endpoint} ${field} ${beginningOf(whole, MOST_WORD)}`;
-    if (this.#words.has(name) || this.#words.size >= MOST_KINDS) return;
+    const name = `${endpoint} ${field} ${beginningOf(whole, maxWord)}`;
+    if (this.#words.has(name) || this.#words.size >= maxKinds) return;
     this.#words.add(name);
-    const word = beginningOf(this.withoutSecrets(whole, MOST_SEARCHED), MOST_WORD);
+    const word = beginningOf(this.withoutSecrets(whole, maxSearched), maxWord);
     this.#log.warn(
       { endpoint, field, word },
       `${endpoint}: ${field} has a word that is not known here; it reads as "other"`,
@@ -142,6 +142,6 @@ export class BadRecords {
 }
 
 /** Returns a copy of the beginning of a text. A slice would keep the whole text in memory. */
-function beginningOf(text: string, most: number): string {
-  return text.length <= most ? text : Buffer.from(text.slice(0, most)).toString();
+function beginningOf(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : Buffer.from(text.slice(0, maxLength)).toString();
 }

@@ -5,7 +5,7 @@
 import type { MarketPrices } from "../../domain/account.ts";
 
 /** Time with identical times and figures of all markets after which answers count as one old answer, ms. */
-const REPEATED_MS = 2 * 60_000;
+const maxUnchangedMs = 2 * 60_000;
 
 export class RepeatedPrices {
   #rows: readonly MarketPrices[] = [];
@@ -19,7 +19,7 @@ export class RepeatedPrices {
       this.#sinceMs = elapsedMs;
       return null;
     }
-    if (elapsedMs - this.#sinceMs < REPEATED_MS) return null;
+    if (elapsedMs - this.#sinceMs < maxUnchangedMs) return null;
     return rows.reduce((newest, { exchangeMs }) => Math.max(newest, exchangeMs), 0);
   }
 }

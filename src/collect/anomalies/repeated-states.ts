@@ -9,7 +9,7 @@
 import { isDeepStrictEqual } from "node:util";
 
 /** Number of times that a slot has to change alone. */
-const MOVED_ALONE = 3;
+const minMovedAlone = 3;
 
 export interface StateAnswer {
   readonly slot: number;
@@ -36,14 +36,14 @@ export class RepeatedStates {
 
   /** @returns the time for which a too old answer has been repeated, ms; null: it is not */
   take(account: NewestSlot, answer: StateAnswer, elapsedMs: number): number | null {
-    if (this.#movedAlone < MOVED_ALONE) this.#compare(account, answer);
+    if (this.#movedAlone < minMovedAlone) this.#compare(account, answer);
     if (answer.slot > account.newestSlot) {
       account.newestSlot = answer.slot;
       account.newestSinceMs = elapsedMs;
       return null;
     }
     const repeatedMs = elapsedMs - account.newestSinceMs;
-    return this.#movedAlone >= MOVED_ALONE && repeatedMs >= this.#boundMs ? repeatedMs : null;
+    return this.#movedAlone >= minMovedAlone && repeatedMs >= this.#boundMs ? repeatedMs : null;
   }
 
   #compare(account: NewestSlot, answer: StateAnswer): void {

@@ -9,12 +9,12 @@ import type { ExchangeCollector } from "../collector.ts";
 import { alwaysOpen, type SessionNow, sessionOf } from "../translate/calendars.ts";
 import { eachMarket, isWanted, type MarketReadParts, marketsToRead } from "./by-market.ts";
 
-const DAY_MS = 24 * 3_600_000;
+const dayMs = 24 * 3_600_000;
 /** Time for the exchange to process a transition, and the delay before another try, ms. */
-const NOTICED_MS = 2_000;
-const NOTICED_LATE_MS = 30_000;
+const processedAfterMs = 2_000;
+const retryAfterMs = 30_000;
 /** Maximum wait for a transition that the exchange has not processed, ms. */
-const LONGEST_LATE_MS = 10 * 60_000;
+const maxLateMs = 10 * 60_000;
 
 export interface CalendarParts extends MarketReadParts {
   readonly badRecords: BadRecords;
@@ -42,17 +42,17 @@ export function calendarsCollector(parts: CalendarParts): {
     if (stopped) return;
     const now = clock.nowMs();
     const waits = nextMs.flatMap((ms) => {
-      if (ms > now) return [ms - now + NOTICED_MS];
-      return now - ms <= LONGEST_LATE_MS ? [NOTICED_LATE_MS] : [];
+      if (ms > now) return [ms - now + processedAfterMs];
+      return now - ms <= maxLateMs ? [retryAfterMs] : [];
     });
     // Transitions later than a day are reported again before they are due.
-    const waitMs = Math.min(DAY_MS, ...waits);
+    const waitMs = Math.min(dayMs, ...waits);
     if (waits.length > 0) cancel = clock.after(waitMs, ask);
   }
 
   function knownWithout(symbol: string): boolean {
     const sinceMs = without.get(symbol);
-    return sinceMs !== undefined && clock.elapsedMs() - sinceMs < DAY_MS;
+    return sinceMs !== undefined && clock.elapsedMs() - sinceMs < dayMs;
   }
 
   /** Returns true if a refusal means that there is no calendar. A commodity has one: its refusal is a failed read. */
@@ -69,21 +69,21 @@ export function calendarsCollector(parts: CalendarParts): {
       if (symbols === null) return "later";
       const { client, call, nowMs, observe } = run;
       const transitions: number[] = [];
-      const told = (symbol: string, session: SessionNow) =>
+      const observeSession = (symbol: string, session: SessionNow) =>
         observe({ kind: "calendar", atMs: nowMs(), symbol, ...session });
       // Markets without a request do not show that the exchange answers.
       const unknown = symbols.filter((symbol) => !knownWithout(symbol));
-      for (const symbol of symbols) if (knownWithout(symbol)) await told(symbol, alwaysOpen);
+      for (const symbol of symbols) if (knownWithout(symbol)) await observeSession(symbol, alwaysOpen);
       await eachMarket(run, "calendars", unknown, async (symbol) => {
         try {
           const record = await client.nextMarketCalendarTransition({ symbol }, call());
           without.delete(symbol);
           if (record.utcNextTransition !== null) transitions.push(record.utcNextTransition);
-          return told(symbol, sessionOf(record, nowMs(), onUnknown));
+          return observeSession(symbol, sessionOf(record, nowMs(), onUnknown));
         } catch (error) {
           if (!(error instanceof ExchangeError) || !hasNone(symbol, error)) throw error;
           without.set(symbol, clock.elapsedMs());
-          return told(symbol, alwaysOpen);
+          return observeSession(symbol, alwaysOpen);
         }
       });
       waitFor(transitions);

@@ -3,11 +3,11 @@ import type { ExchangeCollector } from "../collector.ts";
 import type { StreamFeed } from "../stream/feed.ts";
 
 /** Maximum tries if the stream reported a newer status than the answer. */
-const MOST_TRIES = 3;
+const maxTries = 3;
 
-/** @param live knows if the stream reported a status meanwhile */
+/** @param live the stream, which may have sent a newer status meanwhile */
 export function exchangeStatusCollector(
-  live: Pick<StreamFeed, "elapsedMs" | "toldStatusSince"> | null = null,
+  live: Pick<StreamFeed, "elapsedMs" | "receivedStatusSince"> | null = null,
 ): ExchangeCollector {
   return {
     source: "exchangeStatus",
@@ -16,7 +16,7 @@ export function exchangeStatusCollector(
       for (let tries = 1; ; tries++) {
         const askedMs = live?.elapsedMs() ?? 0;
         const { active, gated, withdrawalsAvailable } = await client.exchangeStatus({}, call());
-        if (live?.toldStatusSince(askedMs) && tries < MOST_TRIES) continue;
+        if (live?.receivedStatusSince(askedMs) && tries < maxTries) continue;
         await observe({ kind: "exchangeStatus", atMs: nowMs(), active, gated, withdrawalsAvailable });
         return "done";
       }

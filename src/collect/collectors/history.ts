@@ -122,7 +122,7 @@ export function historyCollector(
   async function read(run: WalletRun): Promise<RunOutcome> {
     let more = false;
     let failure: unknown = null;
-    for (const { history, of: whose } of of(run)) {
+    for (const { history, of: account } of of(run)) {
       let reading: Awaited<ReturnType<History["read"]>>;
       try {
         reading = await history.read(run, elapsedMs());
@@ -132,7 +132,7 @@ export function historyCollector(
         failure ??= error;
         continue;
       }
-      await publisher.publish(run, source, { ...reading.batch, ...whose });
+      await publisher.publish(run, source, { ...reading.batch, ...account });
       reading.done();
       more ||= reading.more;
       failure ??= reading.failure;
@@ -142,8 +142,8 @@ export function historyCollector(
   }
 
   const catchUp = (run: WalletRun): Promise<RunOutcome> =>
-    catchUpOne(of(run), run, ({ of: whose }, batch) =>
-      publisher.publish(run, source, { ...batch, ...whose, past: true }),
+    catchUpOne(of(run), run, ({ of: account }, batch) =>
+      publisher.publish(run, source, { ...batch, ...account, past: true }),
     );
 
   return {

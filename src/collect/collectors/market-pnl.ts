@@ -9,11 +9,11 @@ import { ExchangeError, lanes } from "../../exchange/index.ts";
 import { type AccountBook, noteOf } from "../accounts.ts";
 import type { WalletRun } from "../collector.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 /** Delay after the end of an hour with which its point appears in the exchange's answer, ms. */
-const LATE_MS = 300_000;
-const MOST_POINTS = 1_000;
+const pointDelayMs = 300_000;
+const maxPoints = 1_000;
 
 const cursorOf = (wallet: string) => `marketPnl/${wallet}`;
 
@@ -43,7 +43,7 @@ export class MarketPnl {
   async run(run: WalletRun): Promise<void> {
     const { name } = run.wallet;
     const nowMs = Math.floor(run.nowMs());
-    const untilMs = Math.floor((nowMs - LATE_MS) / HOUR_MS) * HOUR_MS;
+    const untilMs = Math.floor((nowMs - pointDelayMs) / hourMs) * hourMs;
     const kept = Number(this.#cursors.get(cursorOf(name)) ?? Number.NaN);
     const sinceMs = this.#read.get(name) ?? (Number.isFinite(kept) ? kept : null);
     if (sinceMs !== null && untilMs <= sinceMs) return;
@@ -82,7 +82,7 @@ export class MarketPnl {
   ): Promise<readonly MarketPnlSeries[]> {
     try {
       return await run.client.marketPnl(
-        { traderPubkey, resolution, startTime, endTime, limit: MOST_POINTS },
+        { traderPubkey, resolution, startTime, endTime, limit: maxPoints },
         run.call(lanes.catchUp),
       );
     } catch (error) {
@@ -98,10 +98,10 @@ function windowsOf(
   sinceMs: number | null,
   untilMs: number,
 ): readonly (readonly ["1h" | "1d", number, number])[] {
-  const byHourMs = untilMs - 30 * DAY_MS;
+  const byHourMs = untilMs - 30 * dayMs;
   if (sinceMs !== null && sinceMs >= byHourMs) return [["1h", sinceMs, untilMs]];
   return [
-    ["1d", Math.max(sinceMs ?? 0, untilMs - 364 * DAY_MS), byHourMs],
+    ["1d", Math.max(sinceMs ?? 0, untilMs - 364 * dayMs), byHourMs],
     ["1h", byHourMs, untilMs],
   ];
 }

@@ -16,19 +16,19 @@ import { catchUpOne, History, type HistoryPage, historyCursor } from "../paging/
 import type { StreamFeed } from "../stream/feed.ts";
 import { notificationEvents } from "../translate/notification.ts";
 
-const PAGE = 50;
-const LARGE_PAGE = 100;
-const PAST_MS = 7 * 86_400_000;
+const pageSize = 50;
+const largePageSize = 100;
+const pastSpanMs = 7 * 86_400_000;
 /** The interval at which unacknowledged items are counted if the newest page is not the whole inbox. */
-const COUNT_AGAIN_MS = 60_000;
-const COUNT_NONE_AGAIN_MS = 300_000;
+const countIntervalMs = 60_000;
+const countNoneIntervalMs = 300_000;
 /** A closed account rarely receives notifications. */
-const GONE_AGAIN_MS = 120_000;
+const closedIntervalMs = 120_000;
 /**
  * Maximum runs that wait for the market list, since some items name markets by number; after that they are published
  * without.
  */
-const MOST_WAITS = 10;
+const maxWaits = 10;
 
 interface Inbox {
   readonly account: KnownAccount;
@@ -67,12 +67,12 @@ export function notificationsCollector(parts: {
       account,
       history: new History({
         name,
-        pastMs: PAST_MS,
+        pastMs: pastSpanMs,
         publisher,
         stored: parts.cursors.get(name),
         page: async (of, older, catchUp, call): Promise<HistoryPage> => {
           const page = await of.client.notifications(
-            { traderPubkey: account.address, limit: catchUp ? LARGE_PAGE : PAGE, ...older },
+            { traderPubkey: account.address, limit: catchUp ? largePageSize : pageSize, ...older },
             call,
           );
           if (older === null) inbox.newest = page.items;
@@ -132,7 +132,7 @@ export function notificationsCollector(parts: {
   function isDue(inbox: Inbox, now: number): boolean {
     if (inbox.countedMs === null) return true;
     const some = inbox.unacked.size > 0 || inbox.newest.some((item) => !item.acked);
-    return now - inbox.countedMs >= (some ? COUNT_AGAIN_MS : COUNT_NONE_AGAIN_MS);
+    return now - inbox.countedMs >= (some ? countIntervalMs : countNoneIntervalMs);
   }
 
   async function readOne(
@@ -173,7 +173,7 @@ export function notificationsCollector(parts: {
     return oldestMs;
   }
 
-  /** Counts each item once, in however many inboxes it is; undefined while one of them is not counted. */
+  /** Counts distinct items of all inboxes; undefined while one of them is not counted. */
   function unackedOf(wallet: string): number | undefined {
     const all = new Set<string>();
     for (const { address } of accounts.of(wallet)) {
@@ -199,7 +199,7 @@ export function notificationsCollector(parts: {
         const { address, subaccount } = inbox.account;
         const gone = accounts.complete(run.wallet) && subaccount > 0 && !present.has(address);
         const countAgain = acknowledged && inbox.unacked.size > 0;
-        return !gone || run.gap || countAgain || now - inbox.readMs >= GONE_AGAIN_MS;
+        return !gone || run.gap || countAgain || now - inbox.readMs >= closedIntervalMs;
       });
     for (const inbox of due) {
       let reading: Awaited<ReturnType<typeof readOne>>;
@@ -241,7 +241,7 @@ export function notificationsCollector(parts: {
     async run(run) {
       if (run.catchUp) return catchUp(run);
       const waited = waits.get(run.wallet.name) ?? 0;
-      if (!book.known && waited < MOST_WAITS) {
+      if (!book.known && waited < maxWaits) {
         waits.set(run.wallet.name, waited + 1);
         return "later";
       }

@@ -18,14 +18,14 @@ export function ordersCollector(
     ...history,
     async run(run) {
       // Earlier resting orders are stored already and not published again: their age would be unknown after a start.
-      if (!run.catchUp && run.gap && asksAges()) await tellResting(run);
+      if (!run.catchUp && run.gap && asksAges()) await publishResting(run);
       return history.run(run);
     },
   };
 }
 
 /** Reports the resting orders and their times, in one request. */
-async function tellResting(run: WalletRun): Promise<void> {
+async function publishResting(run: WalletRun): Promise<void> {
   const { authority, name } = run.wallet;
   const page = await run.client.orderHistory({ authority, limit: 1_000, orderStatus: "active" }, run.call());
   const resting = page.data.flatMap(({ status, placedAt, marketSymbol, orderSequenceNumber, side }) =>

@@ -11,7 +11,7 @@ import { MarketPnl } from "./market-pnl.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const MOST_POINTS = 2_000;
+const maxPoints = 2_000;
 /** The interval at which the running daemon is noted. */
 const NOTE_MS = HOUR_MS / 4;
 
@@ -45,7 +45,7 @@ export function pnlCollector(accounts: AccountBook, cursors: ReadonlyMap<string,
       const owner = accountName({ ...account, wallet: run.wallet.name });
       for (const [resolution, startTime, endTime] of windows) {
         const points = await run.client.portfolioValues(
-          { traderPubkey: account.address, resolution, startTime, endTime, limit: MOST_POINTS },
+          { traderPubkey: account.address, resolution, startTime, endTime, limit: maxPoints },
           run.call(lanes.catchUp),
         );
         // A point is the end of its bucket; an unfinished one is observed by the daemon itself.

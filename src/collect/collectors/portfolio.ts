@@ -10,7 +10,7 @@ import type { CollectNeeds } from "../needs.ts";
 
 const QUARTER_MS = 900_000;
 /** Longer than one quarter, so that a completed one is included, ms. */
-const LATEST_MS = 2 * QUARTER_MS;
+const latestSpanMs = 2 * QUARTER_MS;
 /** The span before midnight, ms: if an account has points there and none at midnight, the exchange has a gap. */
 const BEFORE_MS = 86_400_000;
 
@@ -22,8 +22,8 @@ interface Point {
 
 interface AskedPoint extends Point {
   /**
-   * True if the quarter was complete at the request: else the value is of a time before its end, however late the
-   * answer came.
+   * True if the quarter was complete at the request. Else the value is of a time before its end, even if the answer
+   * came after it.
    */
   readonly isOver: boolean;
 }
@@ -83,7 +83,8 @@ async function pointsOf(
   startMs: number | null,
 ): Promise<readonly AskedPoint[] | null> {
   const nowMs = Math.floor(run.nowMs());
-  const fromMs = startMs === null ? nowMs - LATEST_MS : Math.min(startMs - BEFORE_MS, nowMs - LATEST_MS);
+  const fromMs =
+    startMs === null ? nowMs - latestSpanMs : Math.min(startMs - BEFORE_MS, nowMs - latestSpanMs);
   try {
     const points = await run.client.portfolioValues(
       // The earliest point shows that an account began today, also in the unfinished quarter.

@@ -26,7 +26,7 @@ import { subaccountState } from "../translate/trader-state.ts";
 const emptyAnswers = 3;
 
 /** Time with the same slot after which answers count as one old answer, ms. */
-const REPEATED_MS = 15_000;
+const maxSameSlotMs = 15_000;
 
 /** Answers without subaccounts that are not accepted yet. */
 interface Doubted {
@@ -66,7 +66,7 @@ export function traderStateCollector(parts: {
 }): WalletCollector {
   const { accounts, badRecords, live, elapsedMs, everyMs, slots } = parts;
   // The default age from which rules treat a state as stale.
-  const repeated = new RepeatedStates(Math.max(REPEATED_MS, 3 * everyMs));
+  const repeated = new RepeatedStates(Math.max(maxSameSlotMs, 3 * everyMs));
   /** The last answers about each wallet, in the order of its PDA indices: later ones share their unchanged objects. */
   const last = new Map<CollectedWallet, readonly Place[]>();
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
@@ -125,7 +125,7 @@ export function traderStateCollector(parts: {
       if (what !== null) throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what });
     }
     place.doubted = null;
-    const whole: Mirrored = { ...state, subaccounts: listed, told: null, exact: true };
+    const whole: Mirrored = { ...state, subaccounts: listed, received: null, exact: true };
     const known = live ? live.polledState(wallet, pdaIndex, state, askedMs) : whole;
     if (known === null) return;
     const subaccounts = known.subaccounts.map((row, i) => {
@@ -148,7 +148,7 @@ export function traderStateCollector(parts: {
       slotIndex: known.slotIndex,
       ...(known.exact ? { exact: true } : {}),
       subaccounts,
-      ...(known.told === null ? {} : { told: known.told }),
+      ...(known.received === null ? {} : { told: known.received }),
     });
     if (fresh.length > 0) parts.onNewAccount(wallet.name);
   }

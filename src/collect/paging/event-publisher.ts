@@ -17,8 +17,8 @@ import type { CollectedWallet, WalletRun } from "../collector.ts";
 const cursorPrefix = "first/";
 
 /**
- * Returns the stored cursors of these wallets. A name that now belongs to another key has none: its first sight,
- * histories and accounts are new.
+ * Returns the stored cursors of these wallets. A name that now belongs to another key has none: its time of
+ * first watching, histories and accounts are new.
  */
 export function ownCursors(
   stored: ReadonlyMap<string, string>,
@@ -45,13 +45,13 @@ function walletOf(cursor: string): string | undefined {
 }
 
 /** Time before its deletion from history at which an event counts as past: the cleanup uses another clock. */
-const FORGOTTEN_SOONER_MS = 3_600_000;
+const deletionMarginMs = 3_600_000;
 /** Maximum wait for the exchange's time, ms: it may state none. */
-const AGREEMENT_MS = 5_000;
+const maxAgreementWaitMs = 5_000;
 /** Maximum error of a measured time, ms. */
-const ROUNDED_MS = 1_000;
+const maxTimeErrorMs = 1_000;
 /** Maximum recently published events, known here before the store has them (its commits may be delayed). */
-const MOST_REMEMBERED = 50_000;
+const maxRemembered = 50_000;
 
 export interface Batch {
   readonly events: readonly Event[];
@@ -85,9 +85,9 @@ export class EventPublisher {
   readonly #sightMs: number;
   #agreement: Promise<void> | null = null;
   readonly #first = new Map<string, First>();
-  /** By wallet and PDA index: an index added later has a past of its own. */
+  /** By wallet and PDA index: an index may be added later. */
   readonly #firstOfPart = new Map<string, First>();
-  readonly #told = new Set<string>();
+  readonly #published = new Set<string>();
   #shared: Promise<unknown> = Promise.resolve();
 
   /**
@@ -139,7 +139,7 @@ export class EventPublisher {
     const unsure: Event[] = [];
     for (const event of events) {
       const name = eventName(event.kind, event.key);
-      if (this.#told.has(name)) known.add(name);
+      if (this.#published.has(name)) known.add(name);
       else unsure.push(event);
     }
     if (unsure.length === 0) return known;
@@ -172,20 +172,20 @@ export class EventPublisher {
       await this.#agreed(this.#time.agreement);
       await this.#storeFirst(run);
     }
-    if (!batch.events.some(isShared)) return this.#tell(run, source, batch);
+    if (!batch.events.some(isShared)) return this.#observe(run, source, batch);
     const turn = this.#shared.then(async () => {
       const known = await this.known(batch.events);
       const events = batch.events.filter((event) => !known.has(eventName(event.kind, event.key)));
-      await this.#tell(run, source, { ...batch, events });
+      await this.#observe(run, source, { ...batch, events });
     });
     this.#shared = turn.catch(() => {});
     return turn;
   }
 
-  async #tell(run: PublishingRun, source: Source, { events, ...rest }: Batch): Promise<void> {
+  async #observe(run: PublishingRun, source: Source, { events, ...rest }: Batch): Promise<void> {
     const { name } = run.wallet;
     const atMs = run.nowMs();
-    const keptSinceMs = atMs - this.#eventsKeptMs + FORGOTTEN_SOONER_MS;
+    const keptSinceMs = atMs - this.#eventsKeptMs + deletionMarginMs;
     const firstMs = ({ pdaIndex }: Event): number =>
       Math.max(
         keptSinceMs,
@@ -205,7 +205,7 @@ export class EventPublisher {
     for (const event of events) this.#remember(eventName(event.kind, event.key));
   }
 
-  /** Before anything else of a wallet is stored, so that a crash cannot turn its present into past. */
+  /** Called before other data of a wallet is stored: after a crash its new events would count as past. */
   async #storeFirst(run: PublishingRun): Promise<void> {
     const { name, pdaIndices } = run.wallet;
     for (const part of [name, ...pdaIndices.map((pdaIndex) => partOf(name, pdaIndex))]) {
@@ -219,12 +219,12 @@ export class EventPublisher {
     }
   }
 
-  /** Corrects a first sight by the exchange's time: one by a wrong clock, or one in the future. */
+  /** Corrects a time of first watching by the exchange's time, if the clock was wrong or it is in the future. */
   #correct(first: First): void {
     if (!this.#time?.agreed) return;
     const sightMs = Math.floor(this.#time.nowMs() - (this.#clock.elapsedMs() - this.#sightMs));
     const aheadMs = first.atMs - sightMs;
-    if (aheadMs > ROUNDED_MS || (!first.sure && aheadMs < -ROUNDED_MS)) {
+    if (aheadMs > maxTimeErrorMs || (!first.sure && aheadMs < -maxTimeErrorMs)) {
       first.atMs = sightMs;
       first.stored = false;
     }
@@ -234,7 +234,7 @@ export class EventPublisher {
   /** Resolves when the exchange's time is agreed on, or after a maximum wait. */
   #agreed(agreement: Promise<void>): Promise<void> {
     this.#agreement ??= new Promise((resolve) => {
-      const cancel = this.#clock.after(AGREEMENT_MS, resolve);
+      const cancel = this.#clock.after(maxAgreementWaitMs, resolve);
       void agreement.then(() => {
         cancel();
         resolve();
@@ -244,12 +244,12 @@ export class EventPublisher {
   }
 
   #remember(name: string): void {
-    this.#told.add(name);
-    if (this.#told.size <= MOST_REMEMBERED) return;
-    let surplus = MOST_REMEMBERED / 10;
-    for (const oldest of this.#told) {
+    this.#published.add(name);
+    if (this.#published.size <= maxRemembered) return;
+    let surplus = maxRemembered / 10;
+    for (const oldest of this.#published) {
       if (surplus-- <= 0) break;
-      this.#told.delete(oldest);
+      this.#published.delete(oldest);
     }
   }
 }

@@ -18,17 +18,17 @@ import type { RunOutcome, WalletRun } from "../collector.ts";
 import type { Batch, EventPublisher } from "./event-publisher.ts";
 import { type Backlog, coveredMs, type HistoryState, joined, parseState, unreadIn } from "./history-state.ts";
 
-const LATE_ROWS_MS = 600_000;
+const lateRowsMs = 600_000;
 
-const DEEP_AGAIN_MS = 300_000;
+const deepAgainMs = 300_000;
 
-const MOST_PAGES = 4;
+const maxPages = 4;
 
-/** Age from which older rows that may still change are given up. */
-const OLDEST_OPEN_MS = 90 * 86_400_000;
+/** Maximum age of rows that are read again because they may change. */
+const maxOpenAgeMs = 90 * 86_400_000;
 
 /** Time reserved at the end of a run, so that rows read before a hanging page are published. */
-const PUBLISHING_MS = 2_000;
+const publishingMs = 2_000;
 
 export interface HistoryRow {
   /** Its place in the list, ms. */
@@ -104,16 +104,16 @@ export class History {
     const { publisher, pastMs } = this.#options;
     const { edgeMs, backlog, unreadMs = [] } = this.#state;
     const openMs = this.#openMs(true);
-    const farthestMs = Math.max(openMs, run.nowMs() - OLDEST_OPEN_MS);
+    const farthestMs = Math.max(openMs, run.nowMs() - maxOpenAgeMs);
     const pastLimitMs = Math.min(run.nowMs() - pastMs, run.gap ? farthestMs : Number.POSITIVE_INFINITY);
     const firstMs = publisher.firstMs(run.wallet.name);
-    // A row in the future is no edge: all late indexed rows would be behind it.
+    // A row in the future is not used as the edge: all rows indexed late would be older.
     const baseMs = Math.min(edgeMs ?? firstMs, run.nowMs());
-    const untilMs = Math.max(pastLimitMs, Math.min(baseMs - LATE_ROWS_MS, openMs));
+    const untilMs = Math.max(pastLimitMs, Math.min(baseMs - lateRowsMs, openMs));
     const deep =
-      run.gap || edgeMs === null || (elapsedMs - this.#deepMs > DEEP_AGAIN_MS && backlog.length === 0);
+      run.gap || edgeMs === null || (elapsedMs - this.#deepMs > deepAgainMs && backlog.length === 0);
     const fresh: Event[] = [];
-    let toldMs = Number.POSITIVE_INFINITY;
+    let oldestReadMs = Number.POSITIVE_INFINITY;
     let newestMs = edgeMs ?? Number.NEGATIVE_INFINITY;
     let first: HistoryPage | null = null;
     let left: Backlog | null = null;
@@ -125,12 +125,12 @@ export class History {
     for (let pages = 1; ; pages++) {
       let page: ReadPage;
       try {
-        const newerMs = Math.min(toldMs, run.nowMs());
+        const newerMs = Math.min(oldestReadMs, run.nowMs());
         page = await this.#page(run, older, false, pages === 1 ? run.call() : laterCall(run), newerMs);
       } catch (error) {
         if (first === null) throw error;
         failure = error;
-        left = { older, untilMs, fromMs: toldMs };
+        left = { older, untilMs, fromMs: oldestReadMs };
         break;
       }
       first ??= page;
@@ -141,7 +141,7 @@ export class History {
       fresh.push(...unknown);
       unread.push(...page.unreadMs);
       const oldestMs = oldestOf(page);
-      toldMs = Math.min(toldMs, oldestMs);
+      oldestReadMs = Math.min(oldestReadMs, oldestMs);
       for (const row of page.rows) newestMs = Math.max(newestMs, row.atMs);
       ended = page.older === null;
       if (ended || oldestMs < pastLimitMs) break;
@@ -152,15 +152,15 @@ export class History {
         break;
       older = page.older;
       // The rest is the past, or too much for one run.
-      if (oldestMs <= Math.min(untilMs, baseMs - LATE_ROWS_MS) || pages === MOST_PAGES) {
-        left = { older, untilMs, fromMs: toldMs };
+      if (oldestMs <= Math.min(untilMs, baseMs - lateRowsMs) || pages === maxPages) {
+        left = { older, untilMs, fromMs: oldestReadMs };
         break;
       }
     }
     const next = this.#withOpen({
       edgeMs: Number.isFinite(newestMs) ? newestMs : edgeMs,
       backlog: left === null ? backlog : joined([left, ...backlog]),
-      ...unreadIn([...unread, ...unreadMs.filter((ms) => !ended && ms <= toldMs)]),
+      ...unreadIn([...unread, ...unreadMs.filter((ms) => !ended && ms <= oldestReadMs)]),
     });
     const walked = deep && next.backlog.length === 0;
     return {
@@ -239,8 +239,8 @@ export class History {
   #batch(events: readonly Event[], next: HistoryState): Batch {
     const before = JSON.stringify(this.#state);
     const value = JSON.stringify(next);
-    const told = { events, coversMs: Math.max(coveredMs(next.backlog), ...(next.unreadMs ?? [])) };
-    return value === before ? told : { ...told, cursor: { name: this.#options.name, value } };
+    const batch = { events, coversMs: Math.max(coveredMs(next.backlog), ...(next.unreadMs ?? [])) };
+    return value === before ? batch : { ...batch, cursor: { name: this.#options.name, value } };
   }
 
   /** @param newerMs the time of the row before the page, ms */
@@ -277,9 +277,11 @@ export class History {
     const end = rows[at];
     if (end === undefined && older !== null) return 0;
     const events = rows.flatMap((row) => row.events);
-    const most = Math.max(1, ...rows.map((row) => row.events.length));
+    const eventsPerRow = Math.max(1, ...rows.map((row) => row.events.length));
     const span = { fromMs: end?.atMs ?? 0, toMs };
-    return Math.floor((await this.#options.publisher.knownBeside(run.wallet.name, events, span)) / most);
+    return Math.floor(
+      (await this.#options.publisher.knownBeside(run.wallet.name, events, span)) / eventsPerRow,
+    );
   }
 
   async #unknown(page: HistoryPage): Promise<Event[]> {
@@ -296,7 +298,7 @@ export class History {
 export async function catchUpOne<P extends { readonly history: History }>(
   parts: readonly P[],
   run: WalletRun,
-  tell: (part: P, batch: Batch) => Promise<void>,
+  publish: (part: P, batch: Batch) => Promise<void>,
 ): Promise<RunOutcome> {
   let failure: ExchangeError | null = null;
   for (const part of parts) {
@@ -309,7 +311,7 @@ export async function catchUpOne<P extends { readonly history: History }>(
       failure ??= error;
       continue;
     }
-    if (reading.batch.events.length > 0 || reading.batch.cursor) await tell(part, reading.batch);
+    if (reading.batch.events.length > 0 || reading.batch.cursor) await publish(part, reading.batch);
     reading.done();
     break;
   }
@@ -327,7 +329,7 @@ function isSame(one: Backlog["older"], other: Backlog["older"]): boolean {
 
 function laterCall(run: WalletRun): ReturnType<WalletRun["call"]> {
   const call = run.call(lanes.catchUp);
-  return { ...call, deadlineMs: Math.max(0, (call.deadlineMs ?? 0) - PUBLISHING_MS) };
+  return { ...call, deadlineMs: Math.max(0, (call.deadlineMs ?? 0) - publishingMs) };
 }
 
 function inLastRow(page: HistoryPage, event: Event): boolean {

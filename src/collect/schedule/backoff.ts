@@ -2,16 +2,16 @@
 import type { Random } from "../../domain/clock.ts";
 import type { Source } from "../../domain/sources.ts";
 
-/** Sources that risk is computed from: tried at least this often, whatever the failure. */
-const CRITICAL_MS = 30_000;
-const OTHERS_MS = 120_000;
-const FIRST_MS = 2_000;
+/** Maximum delay of sources that risk is computed from, ms. */
+const maxCriticalMs = 30_000;
+const maxOthersMs = 120_000;
+const firstMs = 2_000;
 
 const critical: ReadonlySet<Source> = new Set(["traderState", "markets", "marketConfig", "notifications"]);
 
 /**
  * Returns the delay after `failures` in a row, ms: from 2 s (or the interval, if that is shorter) doubling, with jitter,
- * at most 30 s for critical sources and 2 min for others, even if the exchange asks for more.
+ * at most 30 s for critical sources and 2 min for others, even if the exchange states more.
  */
 export function backoffMs(
   source: Source,
@@ -20,8 +20,8 @@ export function backoffMs(
   retryAfterMs: number | null,
   random: Random,
 ): number {
-  const mostMs = critical.has(source) ? CRITICAL_MS : OTHERS_MS;
-  const wantedMs = Math.min(everyMs, FIRST_MS) * 2 ** Math.min(failures - 1, 20);
-  const jittered = Math.min(wantedMs, mostMs) * (0.75 + 0.25 * random());
-  return Math.min(mostMs, Math.max(jittered, retryAfterMs ?? 0));
+  const maxMs = critical.has(source) ? maxCriticalMs : maxOthersMs;
+  const wantedMs = Math.min(everyMs, firstMs) * 2 ** Math.min(failures - 1, 20);
+  const jittered = Math.min(wantedMs, maxMs) * (0.75 + 0.25 * random());
+  return Math.min(maxMs, Math.max(jittered, retryAfterMs ?? 0));
 }

@@ -16,7 +16,7 @@ export class BadCron extends Error {
 
 const DAY_MS = 86_400_000;
 /** Search limit: long enough for a 29th of February on a given weekday. */
-const MOST_DAYS = 366 * 40;
+const maxDays = 366 * 40;
 
 export class CronSchedule {
   readonly expression: string;
@@ -53,7 +53,7 @@ export class CronSchedule {
   next(afterMs: number): number | null {
     // A clock change may move a time of the previous day past midnight, so that day is included.
     const firstDay = Math.floor((afterMs + this.#zone.offsetMs(afterMs)) / DAY_MS) - 1;
-    for (let day = firstDay; day < firstDay + MOST_DAYS; day++) {
+    for (let day = firstDay; day < firstDay + maxDays; day++) {
       if (!this.#matchesDay(new Date(day * DAY_MS + DAY_MS / 2))) continue;
       const found = this.#nextOnDay(day * DAY_MS, afterMs);
       if (found !== null) return found;

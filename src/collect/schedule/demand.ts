@@ -11,7 +11,7 @@ import {
   sourceRow,
 } from "../../domain/sources.ts";
 import { type Lane, lanes } from "../../exchange/index.ts";
-import { freshnessMs, longestMs, type ScheduleSettings, scheduleMs } from "../settings.ts";
+import { freshnessMs, maxIntervalMs, type ScheduleSettings, scheduleMs } from "../settings.ts";
 
 export interface DemandInput {
   readonly settings: ScheduleSettings;
@@ -140,7 +140,7 @@ export function demandOf(input: DemandInput): Demand {
   };
 }
 
-/** Returns the share of a rate that each lane gets: the unused part of a lane goes to the others by weight. */
+/** Returns the share of a rate that each lane gets: the unused part of a lane is divided among the others by weight. */
 function shareOut(perSecond: number, wanted: ReadonlyMap<Lane, number>): ReadonlyMap<Lane, number> {
   const given = new Map<Lane, number>();
   let open = [...wanted.keys()];
@@ -167,11 +167,12 @@ function shareOut(perSecond: number, wanted: ReadonlyMap<Lane, number>): Readonl
  * Figures of wallets that are read every minute are not stale after three times five seconds.
  */
 export function realSchedulesMs(input: DemandInput & { readonly streams?: boolean }): Record<Source, number> {
-  const longest = (source: Source) => longestMs(input.settings[source], input.nowMs, input.streams === true);
+  const maxInterval = (source: Source) =>
+    maxIntervalMs(input.settings[source], input.nowMs, input.streams === true);
   return Object.fromEntries(
     demandOf(input).sources.map(({ source, effectiveMs }) => [
       source,
-      freshnessMs(source, Math.max(longest(source), effectiveMs)),
+      freshnessMs(source, Math.max(maxInterval(source), effectiveMs)),
     ]),
   ) as Record<Source, number>;
 }

@@ -27,16 +27,17 @@ export interface ScheduleFiguresOptions {
   readonly outage: ExchangeOutage | null;
   readonly everyMs: (job: Job) => number;
   /** True if an alert reports why sign-ins fail. */
-  readonly isSignInTold: boolean;
+  readonly isSignInReported: boolean;
 }
 
 export function scheduleFigures(
   jobs: readonly Job[],
-  { nowMs, outage, everyMs, isSignInTold }: ScheduleFiguresOptions,
+  { nowMs, outage, everyMs, isSignInReported }: ScheduleFiguresOptions,
 ): ScheduleFigures {
-  const countOf = ({ failures, signedOutFailures }: Job) => failures - (isSignInTold ? signedOutFailures : 0);
+  const countOf = ({ failures, signedOutFailures }: Job) =>
+    failures - (isSignInReported ? signedOutFailures : 0);
   const failing = jobs.filter(
-    (job) => countOf(job) > 0 && !(isSignInTold && job.lastFailure?.reason === "signed-out"),
+    (job) => countOf(job) > 0 && !(isSignInReported && job.lastFailure?.reason === "signed-out"),
   );
   let lagMs = 0;
   for (const job of jobs) {

@@ -34,7 +34,7 @@ export interface Job extends WheelEntry {
   again: Mode | null;
   /** True if the last run was no success, or there was none. */
   gap: boolean;
-  /** True if the next run has to look for missed data, whatever the last one found. */
+  /** True if the next run has to look for missed data, independent of the previous result. */
   gapAsked: boolean;
   lateMs: number;
   lastStartMs: number;

@@ -43,25 +43,26 @@ export class ReadOutcomes {
     const { source } = job.collector;
     const wallet = job.wallet?.name ?? null;
     const atMs = this.#options.clock.nowMs();
-    const told = this.#failureOf(error, atMs);
+    const failure = this.#failureOf(error, atMs);
     const askedMs = job.running?.startedMs ?? this.#options.clock.elapsedMs();
     const taken = !(error instanceof NotTaken);
     if (mode === "catchUp") {
-      job.catchUpFailure = { atMs, ...told, times: (job.catchUpFailure?.times ?? 0) + 1 };
-      if (taken) this.reporter.failed({ source, wallet, older: true }, told.reason, told.detail, askedMs);
+      job.catchUpFailure = { atMs, ...failure, times: (job.catchUpFailure?.times ?? 0) + 1 };
+      if (taken)
+        this.reporter.failed({ source, wallet, older: true }, failure.reason, failure.detail, askedMs);
       return;
     }
-    const answersAgain = unwell(job.lastFailure?.reason) && !unwell(told.reason);
+    const answersAgain = unwell(job.lastFailure?.reason) && !unwell(failure.reason);
     job.retries = answersAgain ? 1 : job.retries + 1;
-    job.lastFailure = { atMs, ...told };
+    job.lastFailure = { atMs, ...failure };
     job.failures++;
-    if (told.reason === "signed-out") job.signedOutFailures++;
+    if (failure.reason === "signed-out") job.signedOutFailures++;
     job.gap = true;
     job.backingOff = true;
     // Without a store the failure cannot be observed; the store has logged the reason.
     if (!taken) return;
-    this.reporter.failed({ source, wallet }, told.reason, told.detail, askedMs);
-    await this.observe(job, atMs, told);
+    this.reporter.failed({ source, wallet }, failure.reason, failure.detail, askedMs);
+    await this.observe(job, atMs, failure);
   }
 
   /** Records a read that failed. */

@@ -1,7 +1,7 @@
 /**
  * One run of one collector, limited by its deadline: its later results are discarded, even if the collector ignores the
  * signal. Data read before the deadline is stored, however long that takes. The deadline is paused while a request of
- * the run waits for the request budget: that says nothing about the exchange.
+ * the run waits for the request budget: that is no failure of the exchange.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Observation } from "../../domain/observation.ts";
@@ -131,7 +131,7 @@ export function perform(options: RunOptions): {
       const outcome = await Promise.race([work, called]);
       return { outcome, failure: null, asked };
     } catch (error) {
-      // Whichever error surfaced first, a cancelled run reports the cancellation.
+      // A cancelled run reports the cancellation, also if another error was first.
       return { outcome: null, failure: signal.aborted ? signal.reason : error, asked };
     } finally {
       over = true;

@@ -183,9 +183,9 @@ export class Scheduler {
     return this.#intervals.demand();
   }
 
-  figures(isSignInTold = false): ScheduleFigures {
+  figures(isSignInReported = false): ScheduleFigures {
     return scheduleFigures(this.#jobs, {
-      isSignInTold,
+      isSignInReported,
       nowMs: this.#clock.elapsedMs(),
       outage: this.outage,
       everyMs: (job) => this.#intervals.everyMs(job),
@@ -218,7 +218,7 @@ export class Scheduler {
       return;
     }
     if (job.ready) {
-      // Older pages wait for a place: the turn goes first.
+      // Older pages wait for a free place: the regular run is first.
       this.#ready.put(job, "turn", this.#intervals.lane(job, "turn"));
       return;
     }

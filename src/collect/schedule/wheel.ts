@@ -2,14 +2,14 @@
  * A timing wheel: many entries, each due at a time of the monotonic clock, with one timer.
  *
  * Times are rounded up to 10 ms and kept in 8,192 slots, a turn of 82 s; later ones stay in their slot for several
- * turns. Setting, moving and cancelling have the same cost for any number of entries. However many are due at once
- * (after a stall), a limited number is processed in one turn of the event loop.
+ * turns. Setting, moving and cancelling have the same cost for any number of entries. If many are due at once (after
+ * a stall), a limited number is processed in one turn of the event loop.
  */
 import type { Clock } from "../../domain/clock.ts";
 
 const SLOT_MS = 10;
 const SLOTS = 8_192;
-const MOST_PER_TURN = 200;
+const maxPerTurn = 200;
 
 /** An entry, due at one time or not at all. */
 export interface WheelEntry {
@@ -86,7 +86,7 @@ export class Wheel<E extends WheelEntry> {
     this.#timer = null;
     this.#timerTick = Number.POSITIVE_INFINITY;
     this.#gather();
-    const now = this.#ready.splice(0, MOST_PER_TURN);
+    const now = this.#ready.splice(0, maxPerTurn);
     this.#turning = true;
     try {
       for (const entry of now) {
@@ -132,8 +132,8 @@ export class Wheel<E extends WheelEntry> {
 }
 
 /**
- * Returns the next turn of an interval after `lastMs`: on the interval's own beat, so that it does not drift, and later
- * than `nowMs`, so that missed turns are not made up for.
+ * Returns the next turn of an interval after `lastMs`: a whole number of intervals later, so that it does not drift, and
+ * later than `nowMs`, so that missed turns are skipped.
  */
 export function nextTurn(lastMs: number, everyMs: number, nowMs: number): number {
   const missed = Math.max(0, Math.floor((nowMs - lastMs) / everyMs));

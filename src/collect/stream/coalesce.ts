@@ -12,7 +12,7 @@ const PAUSE_PER_COST = 4;
 
 export class Coalescer {
   readonly #clock: Clock;
-  readonly #handOn: () => Promise<void>;
+  readonly #passOn: () => Promise<void>;
   #cancel: (() => void) | null = null;
   #under: Promise<void> | null = null;
   #running = false;
@@ -20,14 +20,14 @@ export class Coalescer {
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  /** @param handOn passes on all noted changes, and resolves when they are judged and stored */
-  constructor(clock: Clock, handOn: () => Promise<void>) {
+  /** @param passOn passes on all waiting changes, and resolves when they are judged and stored */
+  constructor(clock: Clock, passOn: () => Promise<void>) {
     this.#clock = clock;
-    this.#handOn = handOn;
+    this.#passOn = passOn;
   }
 
   /** Notes a change. */
-  noted(): void {
+  changed(): void {
     if (this.#running) this.#again = true;
     else if (!this.#cancel && !this.#stopped) {
       const waitMs = this.#notBeforeMs - this.#clock.elapsedMs();
@@ -57,13 +57,13 @@ export class Coalescer {
     this.#again = false;
     this.#running = true;
     try {
-      await this.#handOn();
+      await this.#passOn();
     } finally {
       const endMs = this.#clock.elapsedMs();
       const pauseMs = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, PAUSE_PER_COST * (endMs - startMs)));
       this.#notBeforeMs = endMs + pauseMs;
       this.#running = false;
-      if (this.#again) this.noted();
+      if (this.#again) this.changed();
     }
   }
 }

@@ -45,11 +45,11 @@ import { isUnreadLiquidation, notificationEvents } from "../translate/notificati
 import { type Followed, FollowedTraders, familyOf } from "./followed-traders.ts";
 import { InboxTrust } from "./inbox-trust.ts";
 import { LivePrices } from "./live-prices.ts";
-import { NotedNews } from "./noted-news.ts";
 import { StreamOutages } from "./outages.ts";
-import { betweenDoubtsMs, PacedAsks } from "./paced-asks.ts";
+import { betweenDoubtsMs, PacedReads } from "./paced-reads.ts";
 import { PriceChannel } from "./price-channel.ts";
-import { SpreadAsks } from "./spread-asks.ts";
+import { SpreadReads } from "./spread-reads.ts";
+import { StreamBuffer } from "./stream-buffer.ts";
 import { UnreadNotifications } from "./unread-notifications.ts";
 
 /**
@@ -84,11 +84,11 @@ export class StreamFeed implements StreamListener {
   readonly #clock: Clock;
   readonly #followed: FollowedTraders;
   readonly #prices = new LivePrices();
-  readonly #news: NotedNews;
-  readonly #asks: PacedAsks;
+  readonly #buffer: StreamBuffer;
+  readonly #reads: PacedReads;
   readonly #unread: UnreadNotifications;
-  readonly #spread: SpreadAsks;
-  #statusToldMs = Number.NEGATIVE_INFINITY;
+  readonly #spread: SpreadReads;
+  #statusReceivedMs = Number.NEGATIVE_INFINITY;
   readonly #readMs = new Map<string, number>();
   /** Cancels the waits of changes that are held for another subaccount. */
   readonly #releases = new Map<string, () => void>();
@@ -104,13 +104,13 @@ export class StreamFeed implements StreamListener {
     this.#followed = new FollowedTraders(options.wallets);
     const { exchangeIsDown, inboxEveryMs } = options;
     this.#outages = new StreamOutages(options.clock, options.log, exchangeIsDown, inboxEveryMs);
-    this.#news = new NotedNews(
+    this.#buffer = new StreamBuffer(
       { ...options, onNewAccount: (wallet) => options.ask("notifications", wallet) },
       this.#followed,
     );
-    this.#asks = new PacedAsks(options.clock, (source, wallet) => options.ask(source, wallet));
-    this.#unread = new UnreadNotifications(options.clock, this.#asks);
-    this.#spread = new SpreadAsks({
+    this.#reads = new PacedReads(options.clock, (source, wallet) => options.ask(source, wallet));
+    this.#unread = new UnreadNotifications(options.clock, this.#reads);
+    this.#spread = new SpreadReads({
       clock: options.clock,
       ratePerSecond: options.ratePerSecond,
       marginRatio: options.marginRatio,
@@ -138,11 +138,11 @@ export class StreamFeed implements StreamListener {
     this.#outages.stop();
     this.#priceChannel?.stop();
     this.#spread.stop();
-    this.#asks.stop();
+    this.#reads.stop();
     this.#unread.stop();
     for (const cancel of this.#releases.values()) cancel();
     this.#releases.clear();
-    await this.#news.stop();
+    await this.#buffer.stop();
   }
 
   /** Number of account changes and notifications that a poll found and the stream did not deliver. */
@@ -151,13 +151,13 @@ export class StreamFeed implements StreamListener {
   }
 
   /** Returns true if a wallet's notifications are streamed now. */
-  tellsNotifications(wallet: string): boolean {
-    return !this.#trust.doubted(wallet) && (this.#streams?.tellsNotifications(wallet) ?? false);
+  streamsNotifications(wallet: string): boolean {
+    return !this.#trust.doubted(wallet) && (this.#streams?.streamsNotifications(wallet) ?? false);
   }
 
-  /** A streamed inbox is polled rarely: acknowledged items would be shown as waiting until then. */
+  /** Requests a poll: a streamed inbox is polled rarely, and would count acknowledged items as waiting until then. */
   acknowledged(wallet: string): void {
-    this.#asks.inbox(wallet);
+    this.#reads.inbox(wallet);
   }
 
   /** Monotonic ms, as a poll states it with its request. */
@@ -173,7 +173,8 @@ export class StreamFeed implements StreamListener {
     askedMs: number,
   ): Mirrored | null {
     const followed = this.#followed.of(familyOf(wallet.authority, pdaIndex));
-    if (!followed) return { ...answer, subaccounts: answer.snapshot.subaccounts, told: null, exact: true };
+    if (!followed)
+      return { ...answer, subaccounts: answer.snapshot.subaccounts, received: null, exact: true };
     const atMs = this.#clock.elapsedMs();
     const subscription = { authority: wallet.authority, traderPdaIndex: pdaIndex };
     const common = this.#streams?.common;
@@ -186,13 +187,13 @@ export class StreamFeed implements StreamListener {
       streaming,
     );
     // It includes all earlier messages of the stream, which would be passed on without their place in the slot.
-    if (mirrored?.exact) this.#news.polledState(familyOf(wallet.authority, pdaIndex));
+    if (mirrored?.exact) this.#buffer.polledState(familyOf(wallet.authority, pdaIndex));
     this.#readMs.set(`traderState ${wallet.name}`, askedMs);
     // An answer from before the missing message does not fill the gap.
-    if (followed.mirror.holding) this.#asks.doubt(wallet.name);
+    if (followed.mirror.holding) this.#reads.doubt(wallet.name);
     if (missed > 0) {
       if (this.#missed === 0)
-        this.#options.log.warn({ wallet: wallet.name }, "the stream left out a change that a poll told");
+        this.#options.log.warn({ wallet: wallet.name }, "the stream left out a change that a poll shows");
       this.#missed += missed;
       common?.resubscribe("traderState", subscription);
     }
@@ -202,14 +203,14 @@ export class StreamFeed implements StreamListener {
   /** Takes the newest items of an inbox from a poll. */
   polledInbox(wallet: CollectedWallet, items: readonly NotificationItem[]): void {
     const { name, authority } = wallet;
-    if (!this.#streams?.tellsNotifications(name)) return;
+    if (!this.#streams?.streamsNotifications(name)) return;
     const doubted = this.#trust.doubted(name);
     const missed = this.#trust.polled(name, authority, items, this.#clock.nowMs());
     this.#missed += missed;
     if (missed === 0 || doubted) return;
     this.#options.log.warn(
       { wallet: name, missed },
-      `the stream of ${name} told nothing of ${missed === 1 ? "a notification" : `${missed} notifications`} that the inbox shows; it is polled as without a stream until it tells something`,
+      `the stream of ${name} did not deliver ${missed === 1 ? "a notification" : `${missed} notifications`} that the inbox shows; the inbox is polled as without a stream until the stream delivers one`,
     );
     this.#streams.of(name)?.resubscribe("notifications", { authority });
   }
@@ -218,18 +219,18 @@ export class StreamFeed implements StreamListener {
   polledPrices(rows: readonly MarketPrices[], askedMs: number): readonly MarketPrices[] {
     const common = this.#streams?.common;
     if (common?.connected && common.quietMs > silentMs && this.#prices.movedSince(rows)) {
-      common.restart("prices moved and it told nothing");
+      common.restart("prices moved and it sent nothing");
     }
     const newest = this.#prices.takePoll(rows, askedMs);
-    this.#news.polledPrices(newest);
+    this.#buffer.polledPrices(newest);
     return newest;
   }
 
   /**
    * Returns true if the stream has sent the exchange's status since then: an answer to an earlier request may be older.
    */
-  toldStatusSince(askedMs: number): boolean {
-    return this.#statusToldMs >= askedMs;
+  receivedStatusSince(askedMs: number): boolean {
+    return this.#statusReceivedMs >= askedMs;
   }
 
   message(wallet: string | null, { channel, message }: StreamMessage): void {
@@ -238,7 +239,7 @@ export class StreamFeed implements StreamListener {
         this.#takePrices([message]);
         return;
       case "marketStatsV2":
-        if (message.stats.length > 0) this.#priceChannel?.told();
+        if (message.stats.length > 0) this.#priceChannel?.received();
         this.#takePrices(message.stats);
         return;
       case "traderState":
@@ -246,15 +247,15 @@ export class StreamFeed implements StreamListener {
         return;
       case "exchangeStatus": {
         const { active, gated, withdrawalsAvailable } = message.data;
-        this.#statusToldMs = this.#clock.elapsedMs();
-        this.#news.status({ active, gated, withdrawalsAvailable });
+        this.#statusReceivedMs = this.#clock.elapsedMs();
+        this.#buffer.status({ active, gated, withdrawalsAvailable });
         this.#options.ask("exchangeStatus", null);
         return;
       }
       case "exchange":
         // The status has a channel of its own; any other change is in the market list.
         if (message.ops.some(({ kind }) => kind !== "exchangeStatusChanged"))
-          this.#asks.soon("marketConfig", null, betweenDoubtsMs);
+          this.#reads.soon("marketConfig", null, betweenDoubtsMs);
         return;
       case "notifications":
         if (wallet !== null) this.#takeNotification(wallet, message);
@@ -264,15 +265,15 @@ export class StreamFeed implements StreamListener {
   }
 
   misfit(wallet: string | null, { channel, frame }: StreamMisfit): void {
-    if (channel === "notifications" && wallet !== null) this.#asks.inbox(wallet);
+    if (channel === "notifications" && wallet !== null) this.#reads.inbox(wallet);
     else if (channel === "exchangeStatus") this.#options.ask("exchangeStatus", null);
     else if (channel === "marketStats" || channel === "marketStatsV2") {
       if (channel === "marketStatsV2") this.#priceChannel?.misfit();
-      this.#asks.soon("markets", null, betweenDoubtsMs);
+      this.#reads.soon("markets", null, betweenDoubtsMs);
     } else if (channel === "traderState") {
       const { authority, traderPdaIndex } = frame as Record<string, unknown>;
       const followed = this.#followed.of(familyOf(String(authority), Number(traderPdaIndex)));
-      if (followed) this.#asks.doubt(followed.wallet.name);
+      if (followed) this.#reads.doubt(followed.wallet.name);
     }
   }
 
@@ -325,7 +326,7 @@ export class StreamFeed implements StreamListener {
       ahead ||= prices.exchangeMs > nowMs + maxAheadMs;
       if (prices.exchangeMs > nowMs + maxAheadMs) continue;
       if (!this.#prices.takeLive(prices, this.#clock.elapsedMs())) continue;
-      this.#news.prices(prices);
+      this.#buffer.prices(prices);
     }
     if (ahead) throw new Error("its time is ahead of the clock");
   }
@@ -338,10 +339,10 @@ export class StreamFeed implements StreamListener {
   }
 
   #noteState(key: string, { wallet, mirror }: Followed, { mirrored, doubt }: Taken): void {
-    if (doubt !== null) this.#asks.doubt(wallet.name);
+    if (doubt !== null) this.#reads.doubt(wallet.name);
     if (mirror.holding) this.#releaseLater(key);
     else this.#cancelRelease(key);
-    if (mirrored !== null) this.#news.state(key, mirrored.told);
+    if (mirrored !== null) this.#buffer.state(key, mirrored.received);
   }
 
   /** Releases changes that were held for another subaccount for the maximum time. */
@@ -366,14 +367,14 @@ export class StreamFeed implements StreamListener {
     const wallet = this.#followed.wallet(name);
     if (!wallet || message.authority !== wallet.authority) return;
     const { payload, traderPubkey, traderPdaIndex } = message;
-    this.#trust.told(name, wallet.authority, payload);
+    this.#trust.received(name, wallet.authority, payload);
     if (traderPdaIndex !== null && !wallet.pdaIndices.includes(traderPdaIndex)) return;
     const account = accounts.of(name).find((one) => one.address === traderPubkey);
-    this.#asks.inbox(name);
+    this.#reads.inbox(name);
     if (payload.source !== "event" || !account || !book.known) return;
     const seenMs = this.#clock.nowMs();
     const note = (): void =>
-      this.#news.events(name, () => notificationEvents(payload, wallet, account, book, seenMs));
+      this.#buffer.events(name, () => notificationEvents(payload, wallet, account, book, seenMs));
     // Once it is reported, the inbox does not report it again, and the liquidation would stay unidentified.
     if (isUnreadLiquidation(payload))
       this.#unread.wait(name, notificationKey(payload, wallet.authority), note);

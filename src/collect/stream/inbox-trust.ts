@@ -1,7 +1,7 @@
 /**
  * Decides if the stream delivers the notifications of a wallet: a connection may be open, answer pings and have
- * confirmed the subscription, and still deliver nothing. An item that the inbox shows and the stream did not deliver
- * reveals this.
+ * confirmed the subscription, and still deliver nothing. An item that the inbox contains and the stream did not deliver
+ * is the sign of this.
  *
  *   trusted ──an item, created since the connection came up, was not delivered──► doubted
  *      ▲                                                                             │
@@ -14,7 +14,7 @@ import { type NotificationItem, notificationKey } from "../../contract/index.ts"
 /** Time in which a subscription takes effect, and an item arrives, ms. */
 const GRACE_MS = 10_000;
 /** Maximum recently delivered items of one wallet; the newest page of an inbox has fewer. */
-const MOST_REMEMBERED = 1_000;
+const maxRemembered = 1_000;
 
 interface Trust {
   /** Wall time since which the connection is open, ms. */
@@ -27,13 +27,13 @@ interface Trust {
 export class InboxTrust {
   readonly #wallets = new Map<string, Trust>();
 
-  /** Notes that the connection came up at this wall time, ms. That alone restores no trust. */
+  /** Notes that the connection came up at this wall time, ms. That alone does not end the doubt. */
   up(wallet: string, atMs: number): void {
     this.#of(wallet).upMs = atMs;
   }
 
   /** Notes an item that the stream delivered. */
-  told(wallet: string, authority: string, item: NotificationItem): void {
+  received(wallet: string, authority: string, item: NotificationItem): void {
     const trust = this.#of(wallet);
     trust.doubted = false;
     this.#know(trust, notificationKey(item, authority));
@@ -72,7 +72,7 @@ export class InboxTrust {
 
   #know({ known }: Trust, key: string): void {
     known.add(key);
-    if (known.size <= MOST_REMEMBERED) return;
+    if (known.size <= maxRemembered) return;
     for (const oldest of known) {
       known.delete(oldest);
       return;

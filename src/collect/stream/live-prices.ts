@@ -11,7 +11,7 @@ interface Known {
 }
 
 export class LivePrices {
-  readonly #told = new Map<string, Known>();
+  readonly #streamed = new Map<string, Known>();
   /** The exchange's second of the last accepted price, from either source. */
   readonly #seconds = new Map<string, number>();
   /** The second of the newest poll older than the stream's price; removed at the next message of the stream. */
@@ -23,7 +23,7 @@ export class LivePrices {
     const second = secondOf(prices);
     if (second < (this.#seconds.get(key) ?? Number.NEGATIVE_INFINITY)) return false;
     this.#seconds.set(key, second);
-    this.#told.set(key, { prices, arrivedMs });
+    this.#streamed.set(key, { prices, arrivedMs });
     this.#behind.delete(key);
     return true;
   }
@@ -37,18 +37,18 @@ export class LivePrices {
     const newest: MarketPrices[] = [];
     for (const row of rows) {
       const key = row.symbol.toUpperCase();
-      const told = this.#told.get(key);
+      const streamed = this.#streamed.get(key);
       const second = secondOf(row);
-      const known = told === undefined ? Number.NEGATIVE_INFINITY : secondOf(told.prices);
-      if (told !== undefined && told.arrivedMs >= askedMs && known >= second) {
-        newest.push(told.prices);
+      const known = streamed === undefined ? Number.NEGATIVE_INFINITY : secondOf(streamed.prices);
+      if (streamed !== undefined && streamed.arrivedMs >= askedMs && known >= second) {
+        newest.push(streamed.prices);
         continue;
       }
       if (second < known) {
         const behind = this.#behind.get(key);
         this.#behind.set(key, Math.max(second, behind ?? second));
         if (behind === undefined || second <= behind) continue;
-        this.#told.delete(key);
+        this.#streamed.delete(key);
       }
       this.#behind.delete(key);
       newest.push(row);
@@ -61,8 +61,12 @@ export class LivePrices {
   /** Returns true if a poll shows a mark that the stream should have sent: of a market that it sent before. */
   movedSince(rows: readonly MarketPrices[]): boolean {
     return rows.some((row) => {
-      const told = this.#told.get(row.symbol.toUpperCase())?.prices;
-      return told !== undefined && told.markPriceUsd !== row.markPriceUsd && secondOf(row) > secondOf(told);
+      const streamed = this.#streamed.get(row.symbol.toUpperCase())?.prices;
+      return (
+        streamed !== undefined &&
+        streamed.markPriceUsd !== row.markPriceUsd &&
+        secondOf(row) > secondOf(streamed)
+      );
     });
   }
 }

@@ -8,18 +8,18 @@ import type { DownReason } from "../../exchange/index.ts";
 import type { CollectLog } from "../log.ts";
 
 /** Shorter outages are not logged. */
-const LASTING_MS = 15_000;
+const minLoggedMs = 15_000;
 /** Maximum number of outages named at a time; one line covers all. */
-const MOST_NAMED = 3;
+const maxNamed = 3;
 
 interface Outage {
   readonly sinceMs: number;
   detail: string;
   /** The reason. A missing session is reported elsewhere. */
-  why: DownReason;
-  told: "no" | "named" | "folded";
+  reason: DownReason;
+  logged: "no" | "named" | "folded";
   /** The logged reason. */
-  toldWhy: DownReason | null;
+  loggedReason: DownReason | null;
 }
 
 export class StreamOutages {
@@ -42,26 +42,26 @@ export class StreamOutages {
   }
 
   /** @returns true if it was connected before, as far as known here */
-  down(wallet: string | null, detail: string, why: DownReason): boolean {
+  down(wallet: string | null, detail: string, reason: DownReason): boolean {
     const known = this.#outages.get(wallet);
     if (known) {
-      Object.assign(known, { detail, why });
+      Object.assign(known, { detail, reason });
       // A lost stream may recover by itself; a refused one needs attention.
-      if (why === "refused" && known.toldWhy === "lost") known.told = "no";
+      if (reason === "refused" && known.loggedReason === "lost") known.logged = "no";
     } else {
       const sinceMs = this.#clock.elapsedMs();
-      this.#outages.set(wallet, { sinceMs, detail, why, told: "no", toldWhy: null });
+      this.#outages.set(wallet, { sinceMs, detail, reason, logged: "no", loggedReason: null });
     }
-    this.#cancel ??= this.#clock.after(LASTING_MS, () => this.#look());
+    this.#cancel ??= this.#clock.after(minLoggedMs, () => this.#check());
     return known === undefined;
   }
 
   up(wallet: string | null): void {
     const outage = this.#outages.get(wallet);
     this.#outages.delete(wallet);
-    if (!outage || outage.toldWhy === null) return;
-    if (outage.told === "folded") {
-      if (![...this.#outages.values()].some(({ told }) => told === "folded"))
+    if (!outage || outage.loggedReason === null) return;
+    if (outage.logged === "folded") {
+      if (![...this.#outages.values()].some(({ logged }) => logged === "folded"))
         this.#log.info({}, "all streams are connected again");
       return;
     }
@@ -75,35 +75,36 @@ export class StreamOutages {
     this.#cancel = null;
   }
 
-  #look(): void {
+  #check(): void {
     this.#cancel = null;
     const nowMs = this.#clock.elapsedMs();
     const lasting = [...this.#outages].filter(
-      ([, { told, why, sinceMs }]) => told === "no" && why !== "signed-out" && nowMs - sinceMs >= LASTING_MS,
+      ([, { logged, reason, sinceMs }]) =>
+        logged === "no" && reason !== "signed-out" && nowMs - sinceMs >= minLoggedMs,
     );
     if (!this.#exchangeIsDown())
-      for (const why of ["lost", "refused"] as const)
-        this.#tell(
-          lasting.filter(([, outage]) => outage.why === why),
-          why,
+      for (const reason of ["lost", "refused"] as const)
+        this.#logLost(
+          lasting.filter(([, outage]) => outage.reason === reason),
+          reason,
         );
-    const waits = [...this.#outages.values()].some(({ told }) => told === "no");
-    if (waits) this.#cancel = this.#clock.after(LASTING_MS, () => this.#look());
+    const waits = [...this.#outages.values()].some(({ logged }) => logged === "no");
+    if (waits) this.#cancel = this.#clock.after(minLoggedMs, () => this.#check());
   }
 
-  #tell(lost: readonly (readonly [string | null, Outage])[], why: "lost" | "refused"): void {
-    const folded = lost.length > MOST_NAMED;
-    const say = (what: string, are: string, detail: string) =>
-      why === "lost"
+  #logLost(lost: readonly (readonly [string | null, Outage])[], reason: "lost" | "refused"): void {
+    const folded = lost.length > maxNamed;
+    const textOf = (what: string, are: string, detail: string) =>
+      reason === "lost"
         ? `${what} ${are} not connected, and polls go on: ${detail}`
         : `the exchange refuses ${what}: ${detail}; notifications are polled every ${formatDurationMs(this.#inboxEveryMs())}`;
     for (const [wallet, outage] of lost) {
-      outage.told = folded ? "folded" : "named";
-      outage.toldWhy = why;
-      this.#log[folded ? "debug" : "warn"]({ wallet }, say(nameOf(wallet), "is", outage.detail));
+      outage.logged = folded ? "folded" : "named";
+      outage.loggedReason = reason;
+      this.#log[folded ? "debug" : "warn"]({ wallet }, textOf(nameOf(wallet), "is", outage.detail));
     }
     const [first] = lost;
-    if (folded && first) this.#log.warn({}, say(`${lost.length} streams`, "are", first[1].detail));
+    if (folded && first) this.#log.warn({}, textOf(`${lost.length} streams`, "are", first[1].detail));
   }
 }
 

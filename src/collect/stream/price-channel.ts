@@ -8,9 +8,9 @@ import type { StreamLink } from "../../exchange/stream/link.ts";
 import type { CollectLog } from "../log.ts";
 
 /** Without a message of the newer channel for this long after it was subscribed to, the older one is used, ms. */
-const SILENT_MS = 10_000;
+const maxSilentMs = 10_000;
 /** Number of unreadable messages in a row after which the older channel is used, even if earlier ones could be read. */
-const MAX_UNREADABLE = 3;
+const maxUnreadable = 3;
 
 export interface PriceChannelOptions {
   readonly link: Pick<StreamLink, "subscribe" | "unsubscribe" | "subscriptions">;
@@ -36,13 +36,13 @@ export class PriceChannel {
   /** Called when the connection opens. */
   up(): void {
     this.#cancel();
-    this.#cancel = this.#options.clock.after(SILENT_MS, () =>
-      this.#fallBack(`told nothing for ${SILENT_MS / 1_000} s`),
+    this.#cancel = this.#options.clock.after(maxSilentMs, () =>
+      this.#fallBack(`sent nothing for ${maxSilentMs / 1_000} s`),
     );
   }
 
   /** Called when a message of the newer channel was read. */
-  told(): void {
+  received(): void {
     this.#read = true;
     this.#unreadable = 0;
     this.#cancel();
@@ -51,7 +51,7 @@ export class PriceChannel {
   /** Called when a message of the newer channel could not be read. */
   misfit(): void {
     this.#unreadable++;
-    if (!this.#read || this.#unreadable >= MAX_UNREADABLE) this.#fallBack("sent what cannot be read");
+    if (!this.#read || this.#unreadable >= maxUnreadable) this.#fallBack("sent what cannot be read");
   }
 
   /** @param channel null: the exchange does not name it; it answers in order, and this one is subscribed to first */

@@ -1,7 +1,7 @@
 /** Unreadable notifications of the stream: they wait for the inbox, which may report them first. */
 import type { Clock } from "../../domain/clock.ts";
-import { maxWaitingEvents } from "./noted-news.ts";
-import type { PacedAsks } from "./paced-asks.ts";
+import type { PacedReads } from "./paced-reads.ts";
+import { maxWaitingEvents } from "./stream-buffer.ts";
 
 /**
  * Time after which an unreadable notification of the stream is reported as it is, if the inbox has not shown it, ms:
@@ -13,13 +13,13 @@ const betweenUnreadMs = 15_000;
 
 export class UnreadNotifications {
   readonly #clock: Pick<Clock, "after">;
-  readonly #asks: PacedAsks;
+  readonly #reads: PacedReads;
   /** By key, the function that cancels the report. */
   readonly #unread = new Map<string, () => void>();
 
-  constructor(clock: Pick<Clock, "after">, asks: PacedAsks) {
+  constructor(clock: Pick<Clock, "after">, reads: PacedReads) {
     this.#clock = clock;
-    this.#asks = asks;
+    this.#reads = reads;
   }
 
   stop(): void {
@@ -37,7 +37,7 @@ export class UnreadNotifications {
     const look = (): void => {
       looks--;
       if (looks > 0) {
-        this.#asks.inbox(name);
+        this.#reads.inbox(name);
         wait();
         return;
       }

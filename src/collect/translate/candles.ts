@@ -5,7 +5,7 @@ import type { Candle } from "../../contract/index.ts";
 
 const DAY_MS = 86_400_000;
 /** Minimum steps for a volatility. */
-const FEWEST_STEPS = 24;
+const minSteps = 24;
 
 /**
  * Returns the median of the newest closes of other venues (the mean of the middle two): one stale or wrong venue does
@@ -41,7 +41,7 @@ export function dailyVolatilityOf(candles: readonly Candle[], frameMs: number, n
       closes.set(candle.time, close);
   }
   const steps = [...closes].sort(([a], [b]) => a - b);
-  if (steps.length <= FEWEST_STEPS) return null;
+  if (steps.length <= minSteps) return null;
   let squares = 0;
   for (let i = 1; i < steps.length; i++) squares += Math.log(steps[i]![1] / steps[i - 1]![1]) ** 2;
   const spanMs = steps.at(-1)![0] - steps[0]![0];

@@ -18,7 +18,7 @@ interface Place {
   readonly eventIndex: number;
 }
 
-interface Told extends Place {
+interface ReportedLiquidation extends Place {
   readonly kind: "market" | "backstop" | "adl" | "other";
   readonly role: Role;
   readonly symbol: string | null;
@@ -40,7 +40,7 @@ export function canonicalLiquidationKey(authority: string, place: Place, role: R
   return `liquidation:${authority}:${place.slot}:${place.slotIndex}:${place.eventIndex}:${role}`;
 }
 
-/** Returns a row of the history; null for an account that only called an ADL. */
+/** Returns the liquidation of a history row; null for an account that only called an ADL. */
 export function liquidationOfHistory(
   row: Liquidation,
   wallet: CollectedWallet,
@@ -78,11 +78,11 @@ export function liquidationOfHistory(
 }
 
 interface Part {
-  readonly kind: Told["kind"];
+  readonly kind: ReportedLiquidation["kind"];
   readonly role: Role;
   /** The affected account, if the row names it. */
   readonly address: string | null;
-  readonly side: Told["side"];
+  readonly side: ReportedLiquidation["side"];
   /** The value of the size, USD. */
   readonly value: number | null;
   readonly collateralChange: number | null;
@@ -159,7 +159,7 @@ function adlPart(
  * account (a maker in it, the backstop that took over, the caller of an ADL).
  */
 export function liquidationOfNotification(
-  told: EventData | null,
+  event: EventData | null,
   place: Place & {
     readonly happenedMs: number;
     readonly seenMs: number;
@@ -170,7 +170,7 @@ export function liquidationOfNotification(
   account: KnownAccount,
   book: MarketBook,
 ): Event | null {
-  if (told === null) return null;
+  if (event === null) return null;
   const { slot, slotIndex, eventIndex, happenedMs, seenMs, data } = place;
   const common = {
     slot,
@@ -183,18 +183,18 @@ export function liquidationOfNotification(
     data,
     notificationKey: place.key,
   };
-  switch (told.type) {
+  switch (event.type) {
     case "liquidation": {
-      if (told.data.taker !== account.address) return null;
-      const size = Math.abs(told.data.baseAmount);
-      const notional = usdOfQuoteLots(told.data.quoteLotsFilled);
+      if (event.data.taker !== account.address) return null;
+      const size = Math.abs(event.data.baseAmount);
+      const notional = usdOfQuoteLots(event.data.quoteLotsFilled);
       return liquidationEvent(wallet, {
         ...common,
         kind: "market",
         role: "liquidatee",
-        symbol: told.data.symbol,
+        symbol: event.data.symbol,
         // The taker's side: an ask closes a long.
-        side: told.data.side === "ask" ? "long" : "short",
+        side: event.data.side === "ask" ? "long" : "short",
         size,
         price: ratio(notional, size),
         notional,
@@ -203,37 +203,37 @@ export function liquidationOfNotification(
       });
     }
     case "backstop_liquidation": {
-      if (told.data.liquidatee !== account.address) return null;
-      const market = book.ofAsset(told.data.assetId);
-      const units = unitsOf(told.data.baseLotsTransferred, market);
+      if (event.data.liquidatee !== account.address) return null;
+      const market = book.ofAsset(event.data.assetId);
+      const units = unitsOf(event.data.baseLotsTransferred, market);
       const size = units === null ? null : Math.abs(units);
-      const notional = Math.abs(usdOfQuoteLots(told.data.virtualQuoteLotsTransferred));
+      const notional = Math.abs(usdOfQuoteLots(event.data.virtualQuoteLotsTransferred));
       return liquidationEvent(wallet, {
         ...common,
         kind: "backstop",
         role: "liquidatee",
         symbol: market?.symbol ?? null,
-        side: told.data.baseLotsTransferred < 0n ? "short" : "long",
+        side: event.data.baseLotsTransferred < 0n ? "short" : "long",
         size,
         price: ratio(notional, size),
         notional,
-        collateralChange: usdOfQuoteLots(told.data.liquidateeCollateralChange),
+        collateralChange: usdOfQuoteLots(event.data.liquidateeCollateralChange),
         positionClosed: true,
       });
     }
     case "adl": {
-      const { closedShort, closedLong, inProfitAccount } = told.data;
+      const { closedShort, closedLong, inProfitAccount } = event.data;
       if (account.address !== closedShort && account.address !== closedLong) return null;
-      const market = book.ofAsset(told.data.assetId);
-      const size = unitsOf(told.data.baseLotsClosed, market);
+      const market = book.ofAsset(event.data.assetId);
+      const size = unitsOf(event.data.baseLotsClosed, market);
       const part = adlPart(account.address, closedShort, closedLong, inProfitAccount, {
         atLoss: [
-          usdOfQuoteLots(told.data.atLossCloseValue),
-          usdOfQuoteLots(told.data.atLossCollateralChange),
+          usdOfQuoteLots(event.data.atLossCloseValue),
+          usdOfQuoteLots(event.data.atLossCollateralChange),
         ],
         inProfit: [
-          usdOfQuoteLots(told.data.inProfitCloseValue),
-          usdOfQuoteLots(told.data.inProfitCollateralChange),
+          usdOfQuoteLots(event.data.inProfitCloseValue),
+          usdOfQuoteLots(event.data.inProfitCollateralChange),
         ],
       });
       const notional = part.value === null ? null : Math.abs(part.value);
@@ -251,20 +251,20 @@ export function liquidationOfNotification(
   }
 }
 
-function liquidationEvent(wallet: CollectedWallet, told: Told): Event {
+function liquidationEvent(wallet: CollectedWallet, reported: ReportedLiquidation): Event {
   const fields: Record<string, FieldValue> = {
-    kind: told.kind,
-    role: told.role,
-    side: told.side,
-    size: told.size,
-    price: told.price,
-    notional: told.notional,
-    collateralChange: told.collateralChange,
-    positionClosed: told.positionClosed,
+    kind: reported.kind,
+    role: reported.role,
+    side: reported.side,
+    size: reported.size,
+    price: reported.price,
+    notional: reported.notional,
+    collateralChange: reported.collateralChange,
+    positionClosed: reported.positionClosed,
   };
-  const { slot, slotIndex, eventIndex, symbol, pdaIndex, subaccount, happenedMs, seenMs, data } = told;
+  const { slot, slotIndex, eventIndex, symbol, pdaIndex, subaccount, happenedMs, seenMs, data } = reported;
   return walletEvent("liquidation", wallet, {
-    key: canonicalLiquidationKey(wallet.authority, told, told.role),
+    key: canonicalLiquidationKey(wallet.authority, reported, reported.role),
     pdaIndex,
     subaccount,
     symbol,
@@ -275,7 +275,7 @@ function liquidationEvent(wallet: CollectedWallet, told: Told): Event {
     eventIndex,
     fields,
     data,
-    notificationKey: told.notificationKey,
+    notificationKey: reported.notificationKey,
   });
 }
 

@@ -53,18 +53,18 @@ function ledgerEvents(
   seenMs: number,
 ): readonly Event[] {
   const key = notificationKey(item, wallet.authority);
-  const told = eventData(item);
+  const event = eventData(item);
   const raw = typeof item.data === "object" && item.data !== null ? camelKeys(item.data) : item.data;
-  const happenedMs = told?.data.timestamp ?? item.createdAt;
+  const happenedMs = event?.data.timestamp ?? item.createdAt;
   const { slot, slotIndex, eventIndex } = item;
   const liquidation = liquidationOfNotification(
-    told,
+    event,
     { slot, slotIndex, eventIndex, happenedMs, seenMs, key, data: raw },
     wallet,
     account,
     book,
   );
-  const summary = told === null ? summaryOfDetails(item, book) : summaryOf(told, book);
+  const summary = event === null ? summaryOfDetails(item, book) : summaryOf(event, book);
   // Only the short form distinguishes a stop from a take profit.
   const triggerType = item.details?.triggerType ?? null;
   const isBare = typeof raw === "object" && raw !== null && !("triggerType" in raw);
@@ -140,22 +140,22 @@ interface Summary {
 }
 
 /** Size in units, price in USD, from the exact data. */
-function summaryOf(told: EventData, book: MarketBook): Summary {
-  switch (told.type) {
+function summaryOf(event: EventData, book: MarketBook): Summary {
+  switch (event.type) {
     case "order_filled": {
-      const { symbol, side, price, baseLotsFilled } = told.data;
+      const { symbol, side, price, baseLotsFilled } = event.data;
       return { symbol, side, price, size: unitsOf(baseLotsFilled, book.of(symbol)) };
     }
     case "liquidation":
     case "stop_loss_executed":
     case "conditional_order_executed": {
-      const { symbol, side, baseAmount, quoteLotsFilled } = told.data;
+      const { symbol, side, baseAmount, quoteLotsFilled } = event.data;
       const size = Math.abs(baseAmount);
       const price = size === 0 ? null : usdOfQuoteLots(quoteLotsFilled) / size;
       return { symbol, side, size, price };
     }
     case "risk_engine_cancel_order": {
-      const { symbol, side, baseLotsReleased, priceInTicks } = told.data;
+      const { symbol, side, baseLotsReleased, priceInTicks } = event.data;
       const market = book.of(symbol);
       return {
         symbol,
@@ -165,7 +165,7 @@ function summaryOf(told: EventData, book: MarketBook): Summary {
       };
     }
     case "stop_loss_order_placed": {
-      const { symbol, side, quantity, price } = told.data;
+      const { symbol, side, quantity, price } = event.data;
       return {
         symbol,
         side,
@@ -174,18 +174,18 @@ function summaryOf(told: EventData, book: MarketBook): Summary {
       };
     }
     case "backstop_liquidation": {
-      const market = book.ofAsset(told.data.assetId);
-      const units = unitsOf(told.data.baseLotsTransferred, market);
+      const market = book.ofAsset(event.data.assetId);
+      const units = unitsOf(event.data.baseLotsTransferred, market);
       const size = units === null ? null : Math.abs(units);
-      const value = Math.abs(usdOfQuoteLots(told.data.virtualQuoteLotsTransferred));
+      const value = Math.abs(usdOfQuoteLots(event.data.virtualQuoteLotsTransferred));
       return { symbol: market?.symbol ?? null, side: null, size, price: size ? value / size : null };
     }
     case "adl": {
-      const market = book.ofAsset(told.data.assetId);
+      const market = book.ofAsset(event.data.assetId);
       return {
         symbol: market?.symbol ?? null,
         side: null,
-        size: unitsOf(told.data.baseLotsClosed, market),
+        size: unitsOf(event.data.baseLotsClosed, market),
         price: null,
       };
     }

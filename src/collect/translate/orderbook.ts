@@ -2,7 +2,7 @@
 import type { Orderbook } from "../../contract/index.ts";
 
 /** 50 bps of the middle, either way. */
-const REACH = 0.005;
+const depthShare = 0.005;
 /** Prices come as decimals in doubles: a level at exactly 50 bps must not be excluded by the last bit. */
 const ROUNDING = 1e-9;
 
@@ -33,7 +33,7 @@ export function depthOf(
   const ask = asks.reduce((best, [price]) => Math.min(best, price), Number.POSITIVE_INFINITY);
   if (bid >= ask) return { problem: `the book is crossed: a bid of ${bid} over an ask of ${ask}` };
   const middle = middleOf(bid, ask, book.mid);
-  const reach = middle * REACH * (1 + ROUNDING);
+  const reach = middle * depthShare * (1 + ROUNDING);
   const near = ([price]: readonly [number, number]): boolean => Math.abs(price - middle) <= reach;
   return {
     bid,

@@ -10,7 +10,7 @@ export const walletNonce = record({
 });
 export type WalletNonce = Output<typeof walletNonce>;
 
-/** A transaction to sign that can never be executed, for wallets that sign transactions only. */
+/** A transaction to sign that can never be executed, for wallets that can sign only transactions. */
 export const walletTransactionChallenge = record({
   nonce_id: text,
   /** base64 of a legacy Solana transaction with one empty signature. */
@@ -28,7 +28,7 @@ export const authSession = record({
   refresh_token: text,
   /** Seconds. */
   refresh_expires_in: int,
-  /** base64url; not needed for bearer calls, kept. */
+  /** base64url; kept, though bearer calls do not need it. */
   pop_key: maybe(text),
 });
 export type AuthSession = Output<typeof authSession>;

@@ -35,7 +35,7 @@ export const COMMODITY_STATUSES = ["active", "afterHours", "reopen"] as const;
 export const exchangeStatus = record({
   /** Trading is on. */
   active: flag,
-  /** Only admitted traders may trade; reads stay open. */
+  /** Only admitted traders may trade; reads are not restricted. */
   gated: flag,
   withdrawalsAvailable: orElse(flag, true),
 });
@@ -64,17 +64,17 @@ const keyFields = {
   withdrawQueue: key,
 };
 
-/** Fields that some servers spell in snake_case, read under either name. */
+/** Fields that some servers spell in snake_case, parsed under either name. */
 const SNAKE_KEYS = { global_trader_index: "globalTraderIndex", active_trader_buffer: "activeTraderBuffer" };
 
-/** A schema that reads some fields under a second spelling too. The camelCase one wins. */
+/** A schema that parses some fields under a second spelling too. The camelCase one wins. */
 function spelled<S extends Schema>(
   schema: S,
   spellings: Readonly<Record<string, string>>,
 ): Schema<Output<S>, Wire<S>> {
   const inner = schema._zod;
   const outer = scalar<Output<S>, Wire<S>>("an object", () => undefined);
-  // What it reads, for whoever walks over schemas (shape.ts).
+  // The inner schema, for code that traverses schemas (shape.ts).
   Object.assign(outer._zod.def, { spells: schema });
   outer._zod.parse = (payload, context) => {
     const value = payload.value;
@@ -101,7 +101,7 @@ export type ExchangeKeys = Output<typeof exchangeKeys>;
 /** One step of maximum leverage by position size. */
 export const leverageTier = record({
   maxLeverage: num,
-  /** Upper bound of position size of this tier. */
+  /** Maximum position size of this tier. */
   maxSizeBaseLots: lots,
   /** Margin that resting orders reserve: percent in the market list, **bps in the exchange snapshot**. */
   limitOrderRiskFactor: num,
@@ -109,7 +109,7 @@ export const leverageTier = record({
 });
 export type LeverageTier = Output<typeof leverageTier>;
 
-/** Percent. The first three and cancelOrder are of initial margin; upnl is how much of a profit counts. */
+/** Percent. The first three and cancelOrder are of initial margin; upnl is the share of a profit that counts. */
 export const riskFactors = record({
   maintenance: num,
   backstop: num,
@@ -187,9 +187,9 @@ const marketFields = {
   leverageTiers: listOf(leverageTier),
   riskFactors,
   openInterestCapBaseLots: lots,
-  /** Largest size that one liquidation takes. */
+  /** Maximum size of one liquidation. */
   maxLiquidationSizeBaseLots: lots,
-  /** May not be held in subaccount 0. */
+  /** Cannot be held in subaccount 0. */
   isolatedOnly: flag,
 };
 
@@ -198,7 +198,7 @@ export const marketConfig = record({
   ...marketFields,
   commodityStatus: maybe(word(COMMODITY_STATUSES)),
   fundingIntervalSeconds: int,
-  /** The period that a rate refers to and settles over. */
+  /** The period of a rate and its settlement. */
   fundingPeriodSeconds: int,
   /** In the exchange's internal unit. */
   maxFundingRatePerInterval: num,
@@ -215,11 +215,11 @@ export const marketConfig = record({
 });
 export type MarketConfig = Output<typeof marketConfig>;
 
-/** Keys and markets in one. */
+/** Keys and markets. */
 export const exchangeView = record({ keys: exchangeKeys, markets: listOf(marketConfig) });
 export type ExchangeView = Output<typeof exchangeView>;
 
-/** An asset that may stand as collateral. Native SOL has index 4294901760. */
+/** An asset that may be collateral. Native SOL has index 4294901760. */
 export const collateralAsset = record({
   assetIndex: int,
   symbol: text,
@@ -292,7 +292,7 @@ export const exchangeState = spelled(
 );
 export type ExchangeState = Output<typeof exchangeState>;
 
-/** Everything at once; the sequence continues on the stream's `exchange` channel. */
+/** The complete configuration; the sequence continues on the stream's `exchange` channel. */
 export const exchangeSnapshot = record({
   version: int,
   sequenceNumber: maybe(sequence),

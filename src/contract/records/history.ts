@@ -45,7 +45,7 @@ export const fundingOverview = record({
 });
 export type FundingOverview = Output<typeof fundingOverview>;
 
-/** Funding of one wallet and market in one hour. It does not say which subaccount held the position. */
+/** Funding of one wallet and market in one hour. It does not contain the subaccount of the position. */
 export const fundingEvent = record({
   /** End of the hour. */
   timestamp: time,
@@ -59,10 +59,10 @@ export const fundingEvent = record({
 export type FundingEvent = Output<typeof fundingEvent>;
 
 /**
- * A liquidation as a wallet's history tells it; `kind` says which of the further fields are there (the rest are null).
+ * A liquidation of a wallet's history; `kind` selects the further fields that are present (the others are null).
  *  - `market_order`: the risk engine closed (part of) the position on the book;
- *  - `backstop`: the whole position was handed to a backstop liquidator at a haircut;
- *  - `adl`: opposing positions were closed against each other. As `adl_caller` the wallet only caused it.
+ *  - `backstop`: the whole position was transferred to a backstop liquidator at a haircut;
+ *  - `adl`: opposing positions were closed against each other. An `adl_caller` only called it.
  */
 export const liquidation = record({
   kind: word(["market_order", "backstop", "adl"]),
@@ -120,7 +120,7 @@ export const collateralEvent = record({
   traderPdaIndex: int,
   traderSubaccountIndex: int,
   eventType: lowerWord(["deposit", "withdrawal", "transfer"]),
-  /** Quote lots; the type says the direction. */
+  /** Quote lots; the type has the direction. */
   amount: lots,
   /** Quote lots. */
   collateralAfter: lots,
@@ -130,7 +130,7 @@ export type CollateralEvent = Output<typeof collateralEvent>;
 
 export const ORDER_STATUSES = ["active", "filled", "cancelled", "expired"] as const;
 
-/** An order and what became of it; rows change while the order lives. */
+/** An order with its outcome; the row changes while the order is open. */
 export const orderHistoryItem = record({
   orderSequenceNumber: sequence,
   marketSymbol: text,
@@ -149,7 +149,7 @@ export const orderHistoryItem = record({
 });
 export type OrderHistoryItem = Output<typeof orderHistoryItem>;
 
-/** A fill of a trader. The …Lots fields hold human decimals, in spite of their names. */
+/** A fill of a trader. The …Lots fields hold human decimals, despite their names. */
 export const fill = record({
   userId: int,
   traderId: int,
@@ -157,7 +157,7 @@ export const fill = record({
   subaccountIndex: int,
   marketSymbol: text,
   signature: maybe(text),
-  /** Name-based, hence stable. */
+  /** A name-based UUID: stable. */
   fillId: maybe(text),
   /** `trader:number` of the order over time that it belongs to. */
   parentTwapId: maybe(text),
@@ -203,7 +203,7 @@ const orderFlags = {
   isConditionalOrder: orElse(flag, false),
 };
 
-/** An order with what was intended, what filled at once, what was placed and where it stands. */
+/** An order with its request, its immediate fills, the placed part and its state. */
 export const orderHistoryV2Item = record({
   userId: int,
   traderId: int,

@@ -17,7 +17,7 @@ import {
   word,
 } from "../fields.ts";
 
-/** The mark price of one market, USD. Null when there is none. */
+/** The mark price of one market, USD; null: none. */
 export const markPrice = record({
   slot: int,
   slotIndex: int,
@@ -73,7 +73,7 @@ export const candle = record({
   volume: maybe(num),
   volumeQuote: maybe(num),
   tradeCount: maybe(int),
-  /** Another venue that the candle comes from. */
+  /** Another venue as the source of the candle. */
   externalSource: maybe(text),
   isExternal: maybe(flag),
 });

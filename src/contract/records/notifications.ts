@@ -1,4 +1,4 @@
-/** The exchange's notifications, what they carry, and the bodies that acknowledge them. */
+/** The exchange's notifications, their data, and the bodies of acknowledgements. */
 import { z } from "zod";
 import {
   anything,
@@ -36,8 +36,8 @@ export const EVENT_NOTIFICATION_TYPES = [
 export type EventNotificationType = (typeof EVENT_NOTIFICATION_TYPES)[number];
 
 /**
- * The short form of an event, made for people. One shape for all types, since its fields arrive in camelCase or
- * snake_case and rows may lack it: what does not belong to a type is null. Further fields pass through, in camelCase.
+ * Summary of an event for display. One schema for all types, because its fields are in camelCase or snake_case and may be
+ * missing; fields of other types are null. Unknown fields are kept, in camelCase.
  */
 const detailFields = record({
   type: maybe(text),
@@ -61,14 +61,14 @@ const detailFields = record({
 });
 export type NotificationDetails = Output<typeof detailFields>;
 
-/** Details that do not fit are null: an event must not be lost over its summary. */
+/** Null if it does not match the schema: an event is not rejected for its summary. */
 const details = scalar<NotificationDetails | null, Wire<typeof detailFields>>("details", (wire) => {
   if (typeof wire !== "object" || wire === null) return null;
   const parsed = z.safeParse(detailFields, camelKeys(wire));
   return parsed.success ? parsed.data : null;
 });
 
-/** The same object with snake_case keys turned into camelCase; where both stand, camelCase wins. */
+/** Returns the object with snake_case keys turned into camelCase; if both exist, camelCase wins. */
 export function camelKeys(object: object): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(object)) {
@@ -85,7 +85,7 @@ const common = {
   acked: flag,
 };
 
-/** Something happened on the ledger to a trader account. The five indices identify it; a live copy's id may not last. */
+/** An event of a trader account on the ledger. The five indices identify it; a live copy's id may change. */
 export const eventNotification = record({
   source: z.literal("event"),
   ...common,
@@ -95,7 +95,7 @@ export const eventNotification = record({
   instructionIndex: int,
   eventIndex: int,
   recipientIndex: int,
-  /** As it came, in either casing; `eventData` reads the known types. */
+  /** Raw, in either casing; `eventData` parses the known types. */
   data: anything,
   details: maybe(details),
 });
@@ -241,8 +241,8 @@ export type EventData = {
 }[EventNotificationType];
 
 /**
- * The `data` of an event by its type. Null for a type that is not known or data that does not fit it: the event itself
- * stands, with its raw `data`.
+ * Parses the `data` of an event by its type. Null for an unknown type or data that does not match it: the event itself
+ * stays valid, with its raw `data`.
  */
 export function eventData(item: {
   notificationType: Open<EventNotificationType>;
@@ -257,7 +257,7 @@ export function eventData(item: {
 /** Fields beside `items` in the list. */
 export const notificationsHead = { nextCursor: maybe(text) };
 
-/** The item to acknowledge. For events the five indices are right for items learned from the stream too: prefer them. */
+/** The item to acknowledge. Prefer the five indices for events: they are valid for items of the stream too. */
 export const ackItem = z.union([
   z.object({
     type: z.literal("event"),
@@ -271,7 +271,7 @@ export const ackItem = z.union([
 ]);
 export type AckItem = Output<typeof ackItem>;
 
-/** At least one; servers' longest list is not stated, 100 is safe. */
+/** At least one; the maximum is not documented, 100 is safe. */
 export const ackItems = z.array(ackItem).min(1);
 
 /** The acknowledgement of one notification. */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { flag, int, key, listOf, maybe, type Output, record, text, word } from "../fields.ts";
 
-/** An instruction of the ledger, to be put in a transaction, signed and sent by the caller. */
+/** An instruction of the ledger. The caller puts it in a transaction, signs and sends it. */
 export const instruction = record({
   programId: key,
   keys: listOf(record({ pubkey: key, isSigner: flag, isWritable: flag })),

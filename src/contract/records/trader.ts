@@ -1,6 +1,6 @@
 /**
- * A trader account, twice: the **view** of one subaccount with the exchange's own risk figures, and the **state** of
- * all subaccounts of (authority, PDA index) without them. The state is what the stream follows and what is polled.
+ * A trader account in two forms: the **view** of one subaccount with the exchange's risk figures, and the **state** of
+ * all subaccounts of (authority, PDA index) without them. The stream sends the state, and polls read it.
  */
 import { tokenAmount } from "../amount.ts";
 import {
@@ -30,7 +30,7 @@ import {
 
 export const TRADER_STATES = ["uninitialized", "cold", "active", "reduceOnly", "frozen"] as const;
 export const RISK_STATES = ["healthy", "unhealthy", "underwater", "zeroCollateralNoPositions"] as const;
-/** Mildest first. */
+/** Lowest risk first. */
 export const RISK_TIERS = [
   "safe",
   "atRisk",
@@ -43,7 +43,7 @@ export const TRADE_TYPES = ["limit", "market", "liquidation", "adl"] as const;
 
 const capability = record({
   immediate: flag,
-  /** Allowed once the account is made active again, which such an action does by itself. */
+  /** Allowed after the account is activated; such an action activates it. */
   viaColdActivation: orElse(flag, false),
 });
 
@@ -57,7 +57,7 @@ export const traderCapabilities = record({
 });
 export type TraderCapabilities = Output<typeof traderCapabilities>;
 
-/** Texts that explain the capabilities. */
+/** Descriptions of the capabilities. */
 export const traderCapabilitiesMetadata = record({
   capabilities: listOf(
     record({ key: text, displayName: text, description: text, deprecated: orElse(flag, false) }),
@@ -83,11 +83,11 @@ export const position = record({
   initialMargin: tokenAmount,
   maintenanceMargin: tokenAmount,
   backstopMargin: tokenAmount,
-  /** Notional at mark; the sign for shorts is not settled: take the absolute value. */
+  /** Notional at mark; the sign for shorts is not defined: use the absolute value. */
   positionValue: tokenAmount,
   unsettledFunding: tokenAmount,
   accumulatedFunding: tokenAmount,
-  /** An estimate; 0 when there is none. */
+  /** An estimate; 0: none. */
   liquidationPrice: tokenAmount,
   takeProfitPrice: maybe(tokenAmount),
   stopLossPrice: maybe(tokenAmount),
@@ -116,14 +116,14 @@ export const spotCollateralBalance = record({
   balance: tokenAmount,
   /** Quote, at index price. */
   notional: tokenAmount,
-  /** Quote; what counts as collateral. */
+  /** Quote; the part that counts as collateral. */
   discounted: tokenAmount,
   /** Asset units. */
   withdrawable: tokenAmount,
 });
 export type SpotCollateralBalance = Output<typeof spotCollateralBalance>;
 
-/** One subaccount with risk. */
+/** One subaccount with risk figures. */
 export const traderView = record({
   traderKey: key,
   authority: key,
@@ -137,7 +137,7 @@ export const traderView = record({
   /** Deposits after realized profit, fees and funding. */
   collateralBalance: tokenAmount,
   spotCollaterals: listOf(spotCollateralBalance),
-  /** The collateral against which margin is measured. */
+  /** The collateral used for margin. */
   effectiveCollateral: tokenAmount,
   effectiveCollateralForWithdrawals: tokenAmount,
   unrealizedPnl: tokenAmount,
@@ -166,7 +166,7 @@ export const traderView = record({
 });
 export type TraderView = Output<typeof traderView>;
 
-/** A stop loss or take profit: watches the mark price, only reduces. */
+/** A stop loss or take profit: triggered by the mark price, reduce-only. */
 export const trigger = record({
   triggerPriceTicks: lots,
   executionPriceTicks: lots,
@@ -240,7 +240,7 @@ const orderFields = {
 export const orderRow = record(orderFields);
 export type OrderRow = Output<typeof orderRow>;
 
-/** Market makers only; prices stand in USD or in ticks. */
+/** Market makers only; prices are in USD or in ticks. */
 const splineRegionRow = record({
   startPriceUsd: maybe(dec),
   endPriceUsd: maybe(dec),
@@ -271,7 +271,7 @@ export type StateCapabilities = Output<typeof stateCapabilities>;
 const subaccountHead = {
   /** 0 cross margin, above isolated. */
   subaccountIndex: accountIndex,
-  /** Grows with every change of this subaccount. */
+  /** Increases with each change of this subaccount. */
   sequence: int,
   /** Quote lots. */
   collateral: lots,
@@ -293,7 +293,7 @@ export const subaccountSnapshot = record({
   ...subaccountHead,
   /** Always the full set. */
   spotCollaterals: spotBalances,
-  /** One of a symbol: two would count twice. */
+  /** One for each symbol: a second would be counted twice. */
   positions: uniqueListOf(record({ symbol: text, ...positionFields }), ({ symbol }) => symbol.toUpperCase()),
   orders: listOf(record({ symbol: text, orders: listOf(orderRow) })),
   splines: listOf(record({ symbol: text, ...splineFields })),
@@ -313,10 +313,10 @@ export const stateSnapshotFields = {
   subaccounts: subaccountSnapshots,
 };
 
-/** Active accounts without any subaccount occur; whoever knew of some has to expect a list that got lost. */
+/** Active accounts without subaccounts occur; if some were known before, the list may be lost. */
 const stateSnapshot = record(stateSnapshotFields);
 
-/** All subaccounts of one (authority, PDA index). Never partly read: a lost row would be a vanished position. */
+/** All subaccounts of one (authority, PDA index). Never parsed in part: a missing row would look like a closed position. */
 export const traderState = record({
   authority: key,
   traderPdaIndex: accountIndex,
@@ -328,7 +328,7 @@ export type TraderState = Output<typeof traderState>;
 
 const CHANGES = ["updated", "closed"] as const;
 
-/** A trade as the stream tells it; `liquidation` and `adl` are the fastest sign of a liquidation. */
+/** A trade of the stream; `liquidation` and `adl` are the earliest sign of a liquidation. */
 export const tradeRow = record({
   timestamp: time,
   slot,
@@ -368,7 +368,7 @@ export const orderHistoryRow = record({
 });
 export type OrderHistoryRow = Output<typeof orderHistoryRow>;
 
-/** The changes of one subaccount: head fields are new full values, lists hold only what changed. */
+/** The changes of one subaccount: head fields are new full values, lists hold only changed items. */
 export const subaccountDelta = record({
   ...subaccountHead,
   /** The full set; null: unchanged. */

@@ -1,6 +1,6 @@
 /**
- * Channels of the stream as a table, like the endpoints: what a subscription takes, whether it needs a session, what
- * its messages look like. One WebSocket (`/v1/ws`) carries any number of subscriptions as JSON text frames.
+ * Table of the stream's channels, like that of the endpoints: the parameters of a subscription, if it needs a session,
+ * and the schema of its messages. One WebSocket (`/v1/ws`) carries any number of subscriptions as JSON text frames.
  */
 import type { Output, Schema, Wire } from "../fields.ts";
 import {
@@ -34,7 +34,7 @@ export type ChannelParams = Readonly<Record<string, ChannelParam>>;
 
 export interface Channel<P extends ChannelParams = ChannelParams, S extends Schema = Schema> {
   readonly summary: string;
-  /** Needs a connection opened with an access token. */
+  /** True if it needs a connection that was opened with an access token. */
   readonly session: boolean;
   readonly params: P;
   /** Value of `channel` in its messages. */
@@ -188,6 +188,6 @@ type ValueOf<T> = T extends ChannelParam<infer A> ? A : never;
 export type SubscriptionFor<N extends ChannelName> = {
   [K in NeededIn<ParamsOf<N>>]: ValueOf<ParamsOf<N>[K]>;
 } & { [K in Exclude<keyof ParamsOf<N>, NeededIn<ParamsOf<N>>>]?: ValueOf<ParamsOf<N>[K]> | undefined };
-/** A message of a channel, as read and as a server may write it (without `channel`). */
+/** A message of a channel, parsed and on the wire (without `channel`). */
 export type MessageFor<N extends ChannelName> = Output<Channels[N]["schema"]>;
 export type MessageWireFor<N extends ChannelName> = Wire<Channels[N]["schema"]>;

@@ -1,6 +1,6 @@
 /**
  * Frames of the stream. A client sends `subscribeFrame("traderState", { authority, traderPdaIndex: 0 })` and hands every inbound frame to
- * `readFrame`, which answers a message of a known channel, a control frame, an unknown one (kept), or the problem.
+ * `readFrame`, which returns a message of a known channel, a control frame, an unknown frame, or the problem.
  */
 
 import { isPublicKey } from "../base58.ts";
@@ -17,7 +17,7 @@ import {
 } from "./stream-channels.ts";
 import { SNAPSHOT_ENCODINGS, TIMEFRAMES } from "./stream-messages.ts";
 
-/** The client's frame; throws ArgumentsRefused when the parameters do not fit. */
+/** Builds the client's frame. @throws ArgumentsRefused for invalid parameters */
 export function subscribeFrame<N extends ChannelName>(
   name: N,
   params: SubscriptionFor<N>,
@@ -28,7 +28,7 @@ export function subscribeFrame<N extends ChannelName>(
   return { type, subscription: { channel: name, ...params } };
 }
 
-/** Reads a server's frame: the channel and its parameters, or why not. */
+/** Parses a client's frame, for servers: the channel and its parameters, or the reason for the refusal. */
 export function readSubscription(
   frame: unknown,
 ):
@@ -64,7 +64,7 @@ function checkSubscription(name: ChannelName, params: Readonly<Record<string, un
   return problems;
 }
 
-/** The mistake in a value; null: nothing. */
+/** Returns the mistake in a value; null: none. */
 function misfit(type: ChannelParam["type"], value: unknown): string | null {
   switch (type) {
     case "key":
@@ -107,9 +107,9 @@ export type InboundFrame =
       [N in ChannelName]: { readonly kind: "message"; readonly channel: N; readonly message: MessageFor<N> };
     }[ChannelName]
   | ({ readonly kind: "control" } & ControlFrame)
-  /** A channel or form that is not known: kept by whoever wants to, never fatal. */
+  /** An unknown channel or form: not an error. */
   | { readonly kind: "unknown"; readonly frame: unknown }
-  /** A known channel whose message does not fit. */
+  /** A message of a known channel that does not match its schema. */
   | {
       readonly kind: "misfit";
       readonly channel: ChannelName;
@@ -121,7 +121,7 @@ const byMessages = new Map<unknown, ChannelName>(
   Object.entries(channels).map(([name, row]) => [row.messages, name as ChannelName]),
 );
 
-/** Reads one inbound frame (parsed with `parseJson`). */
+/** Parses one inbound frame. @param frame from `parseJson` */
 export function readFrame(frame: unknown): InboundFrame {
   if (typeof frame !== "object" || frame === null) return { kind: "unknown", frame };
   const fields = frame as Record<string, unknown>;
@@ -148,7 +148,7 @@ function controlFrame(fields: Readonly<Record<string, unknown>>): ControlFrame |
   return name === "error" ? words(false, error) : null;
 }
 
-/** Close codes and reasons that mean: the session is not accepted (any more); refresh and reconnect at once. */
+/** Returns true if the close code or reason rejects the session; refresh it and reconnect at once. */
 export function sessionRefused(closeCode: number, reason: string): boolean {
   return closeCode === 4401 || closeCode === 4403 || closeCode === 1008 || SESSION_REASONS.has(reason);
 }

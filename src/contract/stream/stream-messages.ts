@@ -25,8 +25,8 @@ import { notificationItem } from "../records/notifications.ts";
 import { stateCapabilities, subaccountDelta, subaccountSnapshots } from "../records/trader.ts";
 
 /**
- * Snapshot or delta of all subaccounts of one (authority, PDA index). In a snapshot every header field is there and
- * `subaccounts` is everything; in a delta `deltas` is what changed and a header field is null unless it changed.
+ * Snapshot or delta of all subaccounts of one (authority, PDA index). A snapshot has all header fields and all
+ * subaccounts; a delta has the changes in `deltas`, and null in each header field that did not change.
  */
 export const traderStateMessage = record({
   authority: key,
@@ -43,7 +43,7 @@ export const traderStateMessage = record({
 });
 export type TraderStateMessage = Output<typeof traderStateMessage>;
 
-/** A copy of what the inbox will show. The id of an event may not last; its five indices do. */
+/** A copy of an inbox item. The id of an event may change later; its five indices do not. */
 export const notificationMessage = record({
   payload: notificationItem,
   authority: key,
@@ -101,7 +101,7 @@ export const allMidsMessage = record({ mids: mapOf(num), slot: int, slotIndex: i
 export type AllMidsMessage = Output<typeof allMidsMessage>;
 export const fundingRateMessage = record({ symbol: text, funding: num });
 export type FundingRateMessage = Output<typeof fundingRateMessage>;
-/** Public trades of one market: what one taker took at once. Lots and sequence numbers as decimal strings. */
+/** Public trades of one market, one for each taker order. Lots and sequence numbers are decimal strings. */
 export const tradesMessage = record({
   symbol: text,
   trades: listOf(
@@ -126,11 +126,11 @@ export type TradesMessage = Output<typeof tradesMessage>;
 export const fillsMessage = record({ symbol: text, fills: listOf(marketFill) });
 export type FillsMessage = Output<typeof fillsMessage>;
 
-/** Lengths of a candle that the stream knows. */
+/** Candle lengths of the stream. */
 export const TIMEFRAMES = ["1s", "5s", "1m", "5m", "15m", "30m", "1h", "4h", "1d"] as const;
 export type Timeframe = (typeof TIMEFRAMES)[number];
 
-/** The candle under way, each time that it changes. */
+/** The current candle, sent at each change. */
 export const candleMessage = record({ symbol: text, timeframe: word(TIMEFRAMES), candle });
 export type CandleMessage = Output<typeof candleMessage>;
 /** The whole book, best first, USD and units. */
@@ -140,7 +140,7 @@ export const orderbookMessage = record({
   bypassExecutionBand: maybe(flag),
 });
 export type OrderbookMessage = Output<typeof orderbookMessage>;
-/** The same book in another form: a market is a coin, and there is the time of it. */
+/** The same book in another form: with `coin` for the symbol, and with a time. */
 export const l2BookMessage = record({
   coin: text,
   timestamp: time,
@@ -168,9 +168,9 @@ export const SNAPSHOT_ENCODINGS = ["json", "base64+zstd"] as const;
 export type SnapshotEncoding = (typeof SNAPSHOT_ENCODINGS)[number];
 
 /**
- * The exchange's configuration: a snapshot, then what changed. Snapshots have `exchange` and `markets`, or, where they
- * are encoded, `payload`: base64 of the zstd-compressed JSON of such a snapshot. Deltas have `ops`, whose fields depend
- * on `kind`. The sequence grows by one with each message: a gap means subscribe again.
+ * The exchange's configuration: a snapshot, then changes. Snapshots have `exchange` and `markets`, or, if they are
+ * encoded, `payload`: base64 of the zstd-compressed JSON of such a snapshot. Deltas have `ops`, whose fields depend
+ * on `kind`. The sequence grows by one with each message: after a gap, subscribe again.
  */
 export const exchangeMessage = record({
   messageType: word(["snapshot", "encodedSnapshot", "delta"]),

@@ -72,7 +72,7 @@ export function collectionStage(of: Made): CollectionParts {
       everyMs: settings.acknowledge.audit,
       isStoring: () => ingest.takesCommits,
       read: (wallet) => collectors.readInbox(wallet),
-      fetched: (wallet, events) => collectors.tellInbox(wallet, events),
+      fetched: (wallet, events) => collectors.publishInbox(wallet, events),
       held: () => new Map(ingest.watch.heldBack.map(({ alertId, why }) => [alertId, why])),
       observe: (observation) => ingest.observe(observation),
     }),

@@ -40,7 +40,7 @@ export interface BudgetOptions {
   /** The user's ceiling; null: the rate that the exchange grants. */
   readonly requestsPerSecond: number | null;
   /** Maximum requests waiting in one lane. Default 20 000. */
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
   /** Maximum requests under way. Default 64. */
   readonly maxInFlight?: number;
 }
@@ -60,7 +60,7 @@ export interface Take {
 
 /** The right to send one request now. It ends with one of these calls; further ones have no effect. */
 export interface Grant {
-  /** The answer was 429: slows all requests. @param retryAfterMs the wait that the answer asked for */
+  /** The answer was 429: slows all requests. @param retryAfterMs the answer's wait */
   throttled(retryAfterMs: number | null): void;
   /** The answer was not 429. */
   answered(): void;
@@ -132,7 +132,7 @@ export class RequestBudget {
   constructor(options: BudgetOptions) {
     this.#clock = options.clock;
     this.#requestsPerSecond = options.requestsPerSecond;
-    this.#maxWaiting = options.mostWaiting ?? 20_000;
+    this.#maxWaiting = options.maxWaiting ?? 20_000;
     this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
     this.#granted = new RecentCount(this.#clock);
     this.#answers = new RecentCount(this.#clock);

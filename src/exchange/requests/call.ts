@@ -3,7 +3,7 @@
  *
  *   check arguments ─► wait for the request ceiling ─► send ─► 2xx ─► JSON ─► record
  *                            ▲                           └─ 429, 5xx, no answer ─► ExchangeError
- *                            └──── again, when that is safe, at most twice, within the caller's limit
+ *                            └──── again, if that is safe, at most twice, within the caller's limit
  *
  * The limit (default 30 s) covers attempts and the pauses between them. Waiting for the budget has a separate limit,
  * since it is no failure of the exchange. Only calls that the table marks as safe are repeated; during a rate limit as
@@ -32,7 +32,7 @@ export interface CallOptions {
   /** Default: the rest (3). */
   readonly lane?: Lane;
   /**
-   * The time by which the request should be done, monotonic ms; the earlier of two in a lane goes first. Default: now.
+   * The time by which the request should be done, monotonic ms; the earlier of two in a lane is sent first. Default: now.
    */
   readonly dueMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;

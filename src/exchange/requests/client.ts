@@ -3,9 +3,9 @@
  *
  *   const state = await client.traderState({ authority }, { wallet: "main", lane: lanes.atRisk, deadlineMs: 4_000 });
  *
- * With a wallet's name the call goes out under that wallet's session:
+ * With a wallet's name the call uses that wallet's session:
  *
- *   session     attached                                        refused for its sake
+ *   session     attached                                        after a refusal of the session
  *   required    always; waits for a sign-in                     renew, repeat; sign in, repeat; then the refusal is thrown
  *   optional    when there is one now (higher limits)           repeated once without, and the session is renewed
  *   none        never                                           –
@@ -21,7 +21,7 @@ import type { ReplyProblem } from "../../contract/reply.ts";
 import { ArgumentsRefused, checkArgs } from "../../contract/request.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { hideSecretsAtBeginning } from "../../domain/text/hidden-secrets.ts";
-import { BadRecord, ExchangeError, MOST_KEPT_BODY } from "../errors.ts";
+import { BadRecord, ExchangeError, maxKeptBody } from "../errors.ts";
 import type { WalletSession } from "../session/session.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { type Called, type Caller, DEFAULT_DEADLINE_MS, secretsOf } from "./call.ts";
@@ -32,7 +32,7 @@ export interface ClientCall {
   readonly wallet?: string | undefined;
   /** Default: the rest (3). */
   readonly lane?: Lane | undefined;
-  /** The time by which it should be done, monotonic ms; the earlier of two in a lane goes first. Default: now. */
+  /** The time by which it should be done, monotonic ms; the earlier of two in a lane is sent first. Default: now. */
   readonly dueMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Limit for attempts, sign-in and repeats; ms. Waiting for the budget does not count. Default 30 000. */
@@ -131,7 +131,7 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
 function textOf(row: unknown, secrets: readonly string[]): string | null {
   try {
     const text = writeJson(row);
-    return text === undefined ? null : hideSecretsAtBeginning(text, secrets, MOST_KEPT_BODY);
+    return text === undefined ? null : hideSecretsAtBeginning(text, secrets, maxKeptBody);
   } catch {
     return null;
   }
@@ -139,7 +139,7 @@ function textOf(row: unknown, secrets: readonly string[]): string | null {
 
 type Send = (bearer: string | null) => Promise<Called<unknown>>;
 
-/** Tries up to three times: as is, after a renewal, after a sign-in; the session decides how to recover. */
+/** Tries up to three times: at first, after a renewal, after a sign-in; the session decides how to recover. */
 async function required(
   endpoint: Endpoint,
   session: WalletSession | undefined,

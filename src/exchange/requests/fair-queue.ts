@@ -2,9 +2,10 @@
  * Queues that share one server by weight: self-clocked fair queueing.
  *
  * Each queue is ordered by due time, and equal ones first in, first out. Among the heads of all queues the one with the
- * smallest finish tag is next; the tag is
- * never empty gets at least its weight's share of what is served, however busy the others are, and an entry of an idle queue
- * is served after at most as much work of the others as its weight allows. An entry can leave before its turn.
+ * smallest finish tag is next. The tag is the virtual time at which the queue became busy, or the tag of the previous
+ * entry, plus size / weight. So a queue that is never empty gets at least its weight's share of the service under any
+ * load of the others, and an entry of an idle queue is served after at most as much work of the others as its weight
+ * allows. An entry can leave before its turn.
  */
 export interface FairEntry {
   /** Size of the work, relative to the others. */
@@ -57,7 +58,7 @@ export class FairQueue<Name extends string | number, E extends FairEntry> {
   #virtual = 0;
   #size = 0;
 
-  /** @param weights by name; of equal tags the first named goes first */
+  /** @param weights by name; of equal tags the first named is first */
   constructor(weights: readonly (readonly [Name, number])[]) {
     for (const [name, weight] of weights) this.#queues.set(name, new Fifo(weight));
   }
@@ -99,7 +100,7 @@ export class FairQueue<Name extends string | number, E extends FairEntry> {
     return this.#queues.get(name)!.first();
   }
 
-  /** Removes and returns the first entry of a queue, whatever its turn. */
+  /** Removes and returns the first entry of a queue, out of turn. */
   shiftOf(name: Name): E | undefined {
     return this.#shift(this.#queues.get(name));
   }

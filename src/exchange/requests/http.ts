@@ -102,7 +102,7 @@ export function createHttp(options: HttpOptions): Http {
       connect: { timeout: connectMs },
       headersTimeout: options.headersMs ?? 30_000,
       bodyTimeout: options.bodyMs ?? 30_000,
-      // Longer than the usual schedules, so that one connection serves poll after poll; a shorter hint of the server wins.
+      // Longer than the usual schedules, so that one connection serves many polls; a shorter hint of the server is used.
       keepAliveTimeout: 30_000,
       maxResponseSize: maxBytes,
     });
@@ -213,7 +213,7 @@ class Reading implements Dispatcher.DispatchHandler {
     this.#clock = clock;
   }
 
-  /** @returns false when it was finished already: the first outcome is the one that counts. */
+  /** @returns false if it was finished already: only the first outcome counts */
   finish(): boolean {
     const first = !this.#finished;
     this.#finished = true;
@@ -288,7 +288,7 @@ function failure(error: unknown, maxBytes: number, connectMs: number): HttpFailu
   }
 }
 
-/** Several failed addresses come as one error without a text. */
+/** The failures of several addresses are one error without a text. */
 function summary(error: unknown): { code: string; message: string } {
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const { code, message } = first as { code?: unknown; message?: unknown };

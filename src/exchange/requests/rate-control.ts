@@ -5,7 +5,7 @@
  *
  *  - A refusal pauses all requests for `Retry-After` if that is a second to a minute, else for one second, from the
  *    second probe on for two. A longer pause may end early by an answered probe (budget.ts).
- *  - A limit that also refused a probe, or asked for a longer pause, does not concern the rate if the previous limit
+ *  - A limit that also refused a probe, or stated a longer pause, does not concern the rate if the previous limit
  *    ended more than a minute ago: the rate is restored as soon as a probe is answered.
  *  - Any other limit is the exchange's own rate if the refused endpoint is answered soon after it. A rate that held for
  *    ten seconds before a short limit is lowered by 5 %: a limiter also refuses requests of one kind that coincide. Any

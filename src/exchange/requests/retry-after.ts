@@ -2,10 +2,10 @@
 const MAX_MS = 300_000;
 
 /**
- * `Retry-After`: seconds, maybe with a fraction, or an HTTP date.
+ * Parses `Retry-After`: seconds, maybe with a fraction, or an HTTP date.
  *
- * @param nowMs the exchange's own time, which is what its date is meant in
- * @returns ms to wait, never negative, at most five minutes; null when there is no header or it cannot be read
+ * @param nowMs the exchange's time, to which its date refers
+ * @returns ms to wait, never negative, at most five minutes; null: there is no header, or it cannot be parsed
  */
 export function retryAfterMs(header: string | null, nowMs: number): number | null {
   if (header === null) return null;

@@ -1,7 +1,7 @@
 /**
  * Distinguishes limits of single routes from a limit on all requests. A route has a limit of its own if
  *  - it is refused repeatedly while enough requests of others are answered in between, and none of its own, or
- *  - repeatedly requests of others are answered within the pause that its refusal asked for, however often it is
+ *  - repeatedly requests of others are answered within the pause that its refusal stated, however often it is
  *    answered itself.
  */
 interface RouteRefusals {
@@ -12,7 +12,7 @@ interface RouteRefusals {
   /** The number of requests sent at its newest refusal. */
   sent: number;
   /**
-   * The end of the long pause that its newest refusal asked for, monotonic ms; reset once an answer has evaluated it.
+   * The end of the long pause of its newest refusal, monotonic ms; reset once an answer has evaluated it.
    */
   pauseEndMs: number;
   /** Number of long pauses within which others were answered. */
@@ -26,12 +26,12 @@ interface RouteRefusals {
  */
 const ANSWERS = 5;
 /** Refusals in a row after which the limit certainly belongs to the route. */
-const CERTAIN = 3;
+const minCertainRefusals = 3;
 /**
  * Number of contradicted pauses after which it does. A single one may have been a limit on all requests that ended
  * early.
  */
-const CONTRADICTED = 2;
+const minContradictions = 2;
 const REMEMBERED_MS = 60 * 60_000;
 const NO_PAUSE = Number.NEGATIVE_INFINITY;
 
@@ -65,7 +65,7 @@ export class RouteLimits {
 
   /**
    * @param nth number of the request in the order of sending  @param sent number of requests sent so far
-   * @param pauseMs the long pause that the refusal asked for; null: none
+   * @param pauseMs the long pause that the refusal states; null: none
    * @returns true if the limit certainly belongs to the route
    */
   refused(
@@ -98,10 +98,10 @@ export class RouteLimits {
     }
     own.sent = sent;
     if (pauseMs !== null) own.pauseEndMs = nowMs + pauseMs;
-    return own.refusals >= CERTAIN || isOwn(own, nowMs);
+    return own.refusals >= minCertainRefusals || isOwn(own, nowMs);
   }
 }
 
 function isOwn({ contradicted, contradictedMs }: RouteRefusals, nowMs: number): boolean {
-  return contradicted >= CONTRADICTED && nowMs - contradictedMs < REMEMBERED_MS;
+  return contradicted >= minContradictions && nowMs - contradictedMs < REMEMBERED_MS;
 }

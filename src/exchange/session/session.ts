@@ -8,15 +8,15 @@
  *                           │                           │    │
  *                           └── cannot now ──┬──────────┘    │
  *                                            ▼               │
- *                                 back off (1 s … 60 s) ─────┘ and again, without end
+ *                                 back off (1 s … 60 s) ─────┘ and retry, without a limit
  *
  *  - The end of an outage or of a rate limit ends the back-off after undecided failures (no answer, 5xx, 429), but not
  *    the answer's Retry-After. A refusal backs off regardless.
- *  - One renewal at a time, however many callers: they join it. A caller that stops waiting does not stop it.
+ *  - One renewal at a time: further callers join it. A caller that stops waiting does not stop it.
  *  - While a refresh is not possible (network, 5xx, 429) the old access token stays in use until it expires.
  *  - A refresh token may be spent although its answer was lost. The next refresh then fails, and a sign-in follows.
  *  - A refused token is renewed; a refreshed token that is refused again leads to a sign-in; one from a sign-in that is
- *    refused again backs off. Refusals lead to at most 6 renewals a minute, whatever the exchange does.
+ *    refused again backs off. Refusals lead to at most 6 renewals a minute, regardless of the exchange's answers.
  *  - A token that only the stream refuses is renewed once and stays in use meanwhile (stream/link.ts).
  *  - A failing store does not sign a wallet out: the tokens work from memory, and are stored once the store is back.
  */
@@ -33,7 +33,7 @@ import { isRefusal, isTerminal, noSession, signInError } from "./sign-in-errors.
 import { StoredSession } from "./stored-session.ts";
 import { isFresher, refreshDueMs, type Tokens, tokensFrom, usableUntilMs } from "./tokens.ts";
 
-/** Minimum interval of renewals by the timer, whatever lifetime the exchange states. */
+/** Minimum interval of renewals by the timer, ms, even if the stated lifetime is shorter. */
 const leastPlanMs = 5_000;
 const maxStopMs = 5_000;
 /** Interval at which a wait for the end of a back-off checks again: it may end early. */
@@ -56,15 +56,15 @@ export class WalletSession {
   /** True if the current access token was refused. */
   #refused = false;
   /** True if a person requested the next sign-in. */
-  #asked = false;
+  #loginRequested = false;
   /** True if no refresh can restore this session. */
-  #gone = false;
+  #unrecoverable = false;
   #signedOut = false;
   #renewal: Promise<boolean> | null = null;
   /** Set if an outage ended during a renewal: if that fails, the time within which the next one starts, ms. */
   #againWithinMs: number | null = null;
   #lastError: ExchangeError | null = null;
-  #told: SessionChange | null = null;
+  #reported: SessionChange | null = null;
   #running = false;
   #cancelPlan: (() => void) | null = null;
 
@@ -87,7 +87,7 @@ export class WalletSession {
   }
 
   get detail(): string {
-    return this.#told?.detail ?? "not signed in yet";
+    return this.#reported?.detail ?? "not signed in yet";
   }
 
   /** The current tokens. */
@@ -171,9 +171,9 @@ export class WalletSession {
     this.#refusals.note();
     this.#refused = true;
     this.#lastError = error;
-    if (remedyFor(error.status ?? 401, error.code) === "login") this.#gone = true;
+    if (remedyFor(error.status ?? 401, error.code) === "login") this.#unrecoverable = true;
     if (!this.#proven && this.#source !== "store") {
-      this.#gone = true;
+      this.#unrecoverable = true;
       if (this.#source === "login") this.#pace.backOff(error);
     }
     this.#pace.holdRecoveries();
@@ -187,7 +187,7 @@ export class WalletSession {
     this.#pace.succeeded();
   }
 
-  /** The exchange answers again: a renewal without a decision is tried again within this time, ms. */
+  /** Called when the exchange answers again: an undecided renewal is retried within this time, ms. */
   tryAgain(withinMs: number): void {
     if (this.#renewal) {
       this.#againWithinMs = withinMs;
@@ -197,12 +197,12 @@ export class WalletSession {
     this.#plan();
   }
 
-  /** Signs in again, whatever the current state. @throws {ExchangeError} if that is not possible now */
+  /** Signs in again, regardless of the current state. @throws {ExchangeError} if that is not possible now */
   async login(patience: Patience): Promise<void> {
     await this.#loaded();
     if (this.#renewal) await this.#renewal;
     this.#signedOut = false;
-    this.#gone = this.#refused = this.#asked = true;
+    this.#unrecoverable = this.#refused = this.#loginRequested = true;
     this.#pace.hurry();
     await this.access(patience);
   }
@@ -230,7 +230,7 @@ export class WalletSession {
       if (!nothingThere) throw error;
     } finally {
       await this.#stored.remove();
-      this.#tell(false, "signed out");
+      this.#report(false, "signed out");
     }
   }
 
@@ -275,16 +275,16 @@ export class WalletSession {
   async #renew(): Promise<void> {
     const { caller, figures } = this.#parts;
     const signal = this.#stop.signal;
-    if (this.#tokens === null && !this.#asked) {
+    if (this.#tokens === null && !this.#loginRequested) {
       await this.#loaded();
       if (this.#usable() !== null) return;
     }
     const old = this.#tokens;
-    let why = this.#refused && !this.#asked ? (this.#lastError?.code ?? "refused") : null;
-    this.#asked = false;
-    if (old && !this.#gone) {
+    let why = this.#refused && !this.#loginRequested ? (this.#lastError?.code ?? "refused") : null;
+    this.#loginRequested = false;
+    if (old && !this.#unrecoverable) {
       const stored = await this.#stored.read();
-      if (stored !== null && stored !== "sealed" && isFresher(stored, old)) {
+      if (stored !== null && stored !== "unavailable" && isFresher(stored, old)) {
         this.#adopt(stored, "store");
         return;
       }
@@ -307,7 +307,7 @@ export class WalletSession {
           why = error instanceof ExchangeError ? (error.code ?? String(error.status)) : null;
         }
       } else why = "refresh_expired";
-      this.#gone = true;
+      this.#unrecoverable = true;
     }
     const { name, key, login } = this.wallet;
     const { onSignature } = this.#parts;
@@ -318,7 +318,7 @@ export class WalletSession {
     const session = await signIn(signing, key, login, signal);
     figures.logins++;
     await this.#keep(tokensFrom(session, this.#exchangeNowMs()), "login");
-    this.#tell(true, why === null ? `signed in by ${this.wallet.login}` : `signed in again after ${why}`);
+    this.#report(true, why === null ? `signed in by ${this.wallet.login}` : `signed in again after ${why}`);
   }
 
   #failed(thrown: unknown): void {
@@ -329,7 +329,7 @@ export class WalletSession {
     if (isRefusal(error) && !isOwn) this.#refusals.note();
     this.#lastError = error;
     this.#pace.backOff(error, thrown instanceof SignerUnavailable);
-    if (this.#usable() === null) this.#tell(false, error.message);
+    if (this.#usable() === null) this.#report(false, error.message);
   }
 
   /** Sets the timer for the next step: a refresh, or another try. */
@@ -339,7 +339,7 @@ export class WalletSession {
     if (!this.#running || this.#signedOut || this.#renewal) return;
     const { clock } = this.#parts;
     const heldMs = this.#pace.notBeforeMs - clock.elapsedMs();
-    // The timer does not renew a new token at once, however short its lifetime.
+    // The timer does not renew a new token at once, even if its lifetime is short.
     const restedMs = this.#adoptedAtMs + leastPlanMs - clock.elapsedMs();
     const dueMs =
       this.#usable() === null ? 0 : Math.max(refreshDueMs(this.#tokens!) - this.#exchangeNowMs(), restedMs);
@@ -369,20 +369,20 @@ export class WalletSession {
   }
 
   #adopt(tokens: Tokens, source: "store" | "refresh" | "login"): void {
-    const wasOut = this.#told?.signedIn === false;
+    const wasOut = this.#reported?.signedIn === false;
     this.#tokens = tokens;
     this.#source = source;
-    this.#proven = this.#refused = this.#gone = false;
+    this.#proven = this.#refused = this.#unrecoverable = false;
     if (source === "store") this.#stored.outdated();
     else this.#adoptedAtMs = this.#parts.clock.elapsedMs();
-    if (source === "store" && (this.#told === null || wasOut)) this.#tell(true, "session restored");
-    else if (source === "refresh" && wasOut) this.#tell(true, "session refreshed");
+    if (source === "store" && (this.#reported === null || wasOut)) this.#report(true, "session restored");
+    else if (source === "refresh" && wasOut) this.#report(true, "session refreshed");
   }
 
   #loaded(): Promise<void> {
     this.#loading ??= this.#stored.read().then((stored) => {
       // Read again when the signer is available.
-      if (stored === "sealed") this.#loading = null;
+      if (stored === "unavailable") this.#loading = null;
       else if (stored && stored.refreshExpiresMs > this.#exchangeNowMs()) this.#adopt(stored, "store");
     });
     return this.#loading;
@@ -392,9 +392,9 @@ export class WalletSession {
     return noSession(`${this.wallet.name} ${state}`, this.#lastError, retryAfterMs);
   }
 
-  #tell(signedIn: boolean, detail: string): void {
-    if (!signedIn && this.#told?.signedIn === false && this.#told.detail === detail) return;
-    this.#told = { wallet: this.wallet.name, signedIn, detail };
-    this.#parts.onChange(this.#told);
+  #report(signedIn: boolean, detail: string): void {
+    if (!signedIn && this.#reported?.signedIn === false && this.#reported.detail === detail) return;
+    this.#reported = { wallet: this.wallet.name, signedIn, detail };
+    this.#parts.onChange(this.#reported);
   }
 }

@@ -104,7 +104,7 @@ async function sign(
   }
 }
 
-/** Lets an abort end the wait: an unresponsive signer does not delay a stop. */
+/** Ends the wait on an abort: an unresponsive signer does not delay a stop. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

@@ -19,7 +19,7 @@ export interface StoredSessionOptions {
 export class StoredSession {
   readonly #wallet: SessionWallet;
   readonly #options: StoredSessionOptions;
-  #sealing: Promise<Uint8Array> | null = null;
+  #sealKeyPromise: Promise<Uint8Array> | null = null;
   /** The tokens to store, also when the store is back. */
   #wanted: Tokens | null = null;
   #cancelSave: (() => void) | null = null;
@@ -30,17 +30,17 @@ export class StoredSession {
   }
 
   /**
-   * Returns the stored session; null if there is no readable one; "sealed" while the signer with its key is
+   * Returns the stored session; null if there is no readable one; "unavailable" while the signer with its key is
    * unavailable.
    */
-  async read(): Promise<Tokens | "sealed" | null> {
+  async read(): Promise<Tokens | "unavailable" | null> {
     const { store, onTrouble } = this.#options;
     const { name, key } = this.#wallet;
     try {
-      const sealed = await store.load(name);
-      return sealed && fromStored(open(await this.#sealKey(), key.address, sealed));
+      const encrypted = await store.load(name);
+      return encrypted && fromStored(open(await this.#sealKey(), key.address, encrypted));
     } catch (error) {
-      if (error instanceof SignerUnavailable) return "sealed";
+      if (error instanceof SignerUnavailable) return "unavailable";
       onTrouble(name, "the stored session cannot be read; a new one replaces it");
       return null;
     }
@@ -83,11 +83,11 @@ export class StoredSession {
 
   /** Requested once: a session stays readable while the signer is unavailable. */
   #sealKey(): Promise<Uint8Array> {
-    this.#sealing ??= this.#wallet.key.sessionKey().catch((error: unknown) => {
-      this.#sealing = null;
+    this.#sealKeyPromise ??= this.#wallet.key.sessionKey().catch((error: unknown) => {
+      this.#sealKeyPromise = null;
       throw error;
     });
-    return this.#sealing;
+    return this.#sealKeyPromise;
   }
 
   #saveLater(tokens: Tokens): void {

@@ -19,7 +19,7 @@ const REFRESH_BEFORE_MS = 60_000;
 const MIN_LIFETIME_MS = 10_000;
 const MAX_LIFETIME_MS = 365 * 86_400_000;
 /** Time before expiry in which a token is not used, since it could expire on the way. */
-const SPARED_MS = 2_000;
+const expiryMarginMs = 2_000;
 
 /** @param nowMs the exchange's time at reception */
 export function tokensFrom(session: AuthSession, nowMs: number): Tokens {
@@ -47,7 +47,7 @@ export function refreshDueMs(tokens: Tokens): number {
 
 /** Returns the time until which the access token is used, exchange's time in ms. */
 export function usableUntilMs(tokens: Tokens): number {
-  return tokens.accessExpiresMs - Math.min(SPARED_MS, tokens.accessLifetimeMs / 10);
+  return tokens.accessExpiresMs - Math.min(expiryMarginMs, tokens.accessLifetimeMs / 10);
 }
 
 /** Returns `exp` of a JWT in ms; null if the token is opaque. The exchange verifies the signature. */

@@ -1,4 +1,4 @@
-/** The end of a stream connection in words, and if the exchange refused the session. */
+/** Describes the end of a stream connection, and detects a refused session. */
 import { sessionRefused } from "../../contract/index.ts";
 import { cleanText, errorCode } from "../errors.ts";
 import type { SocketEnd } from "./socket.ts";
@@ -12,7 +12,7 @@ export function refusedBySession(end: SocketEnd, secrets: readonly string[]): st
   return null;
 }
 
-/** Returns the end in words, without secrets. */
+/** Returns a text for the end, without secrets. */
 export function endText(end: SocketEnd, secrets: readonly string[]): string {
   switch (end.kind) {
     case "refused":

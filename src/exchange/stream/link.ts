@@ -77,7 +77,7 @@ export class StreamLink {
   #openedMs = 0;
   /** Wall time of the last change between open and not, ms. */
   #sinceMs: number | null = null;
-  #lastToldMs: number | null = null;
+  #lastDataMs: number | null = null;
   #detail = "not connected yet";
   #token: string | null = null;
   #failures = 0;
@@ -110,8 +110,8 @@ export class StreamLink {
     this.#frames = new StreamFrames({
       ...{ wallet: options.wallet, figures: this.figures, secrets: () => this.#secrets() },
       onRead: () => {
-        this.#lastToldMs = this.#clock.nowMs();
-        this.#liveness.told();
+        this.#lastDataMs = this.#clock.nowMs();
+        this.#liveness.dataReceived();
       },
       onMessage: (message) => options.onMessage(message),
       onMisfit: (misfit) => options.onMisfit(misfit),
@@ -131,8 +131,8 @@ export class StreamLink {
     return this.#sinceMs;
   }
   /** Wall time of the last message of a channel, ms. */
-  get lastToldMs(): number | null {
-    return this.#lastToldMs;
+  get lastDataMs(): number | null {
+    return this.#lastDataMs;
   }
   /** Time since the last message while open, ms. */
   get quietMs(): number {
@@ -148,7 +148,7 @@ export class StreamLink {
     void this.#connect();
   }
 
-  /** Ends the connection for good. Repeatable. */
+  /** Ends the connection without a reconnect. Repeatable. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -187,7 +187,7 @@ export class StreamLink {
     this.#socket?.end(why);
   }
 
-  /** Tries at once: the reason for waiting may be gone (a wallet signed in). */
+  /** Tries at once: the reason for waiting may be over (a wallet signed in). */
   hurry(): void {
     if (!this.#running || !this.#cancelWait) return;
     this.#cancelWait();
@@ -222,7 +222,7 @@ export class StreamLink {
       onOpen: () => this.#opened(),
       onText: (text) => this.#text(text),
       onBinary: () => this.#frames.bad("frame", "a frame that is no text", [], null),
-      onHeard: () => this.#liveness.heard(),
+      onHeard: () => this.#liveness.frameReceived(),
       onEnd: (end) => this.#lost(end),
     });
     this.#cancelHandshake = this.#clock.after(maxHandshakeMs, () =>
@@ -333,7 +333,7 @@ export class StreamLink {
     const said = cleanText(frame.message ?? "refused", this.#secrets());
     this.#detail = `connected; ${what} was refused: ${said}`;
     this.#options.onRefused?.(about?.channel ?? null);
-    // What this connection is there for is not to be had with this token.
+    // This token does not allow the subscription that the connection is for.
     if (this.#options.auth && this.#token !== null && (code === "401" || code === "403")) {
       this.#unwelcome = `${what}: ${code} ${said}`;
       this.#socket?.end(this.#unwelcome);

@@ -31,8 +31,8 @@ export interface LivenessOptions {
 export class Liveness {
   readonly #options: LivenessOptions;
   readonly #limits: LivenessLimits;
-  #heardMs = 0;
-  #toldMs = 0;
+  #frameMs = 0;
+  #dataMs = 0;
   #quietFromMs = 0;
   #pingedMs: number | null = null;
   #cancel: (() => void) | null = null;
@@ -43,7 +43,7 @@ export class Liveness {
   }
 
   start(): void {
-    this.#heardMs = this.#toldMs = this.#quietFromMs = this.#options.clock.elapsedMs();
+    this.#frameMs = this.#dataMs = this.#quietFromMs = this.#options.clock.elapsedMs();
     this.#pingedMs = null;
     this.#plan();
   }
@@ -54,30 +54,30 @@ export class Liveness {
   }
 
   /** Notes any received frame. Called for every frame, so it only stores the time: the timer checks it when due. */
-  heard(): void {
-    this.#heardMs = this.#options.clock.elapsedMs();
+  frameReceived(): void {
+    this.#frameMs = this.#options.clock.elapsedMs();
     this.#pingedMs = null;
   }
 
   /** Notes a message of a channel. */
-  told(): void {
-    this.#toldMs = this.#quietFromMs = this.#options.clock.elapsedMs();
+  dataReceived(): void {
+    this.#dataMs = this.#quietFromMs = this.#options.clock.elapsedMs();
   }
 
   /** Time since the last message of a channel, or the start, ms. */
   get quietMs(): number {
-    return this.#options.clock.elapsedMs() - this.#toldMs;
+    return this.#options.clock.elapsedMs() - this.#dataMs;
   }
 
   #plan(): void {
     const { clock } = this.#options;
     const { pingAfterMs, answerMs, quietMs } = this.#limits;
-    const linkMs = this.#pingedMs === null ? this.#heardMs + pingAfterMs : this.#pingedMs + answerMs;
+    const linkMs = this.#pingedMs === null ? this.#frameMs + pingAfterMs : this.#pingedMs + answerMs;
     const dueMs = Math.min(linkMs, this.#quietFromMs + quietMs);
-    this.#cancel = clock.after(Math.max(0, dueMs - clock.elapsedMs()), () => this.#look());
+    this.#cancel = clock.after(Math.max(0, dueMs - clock.elapsedMs()), () => this.#check());
   }
 
-  #look(): void {
+  #check(): void {
     const { clock, ping, onDead, onQuiet } = this.#options;
     const { pingAfterMs, answerMs, quietMs } = this.#limits;
     const now = clock.elapsedMs();
@@ -86,7 +86,7 @@ export class Liveness {
       onDead();
       return;
     }
-    if (this.#pingedMs === null && now - this.#heardMs >= pingAfterMs) {
+    if (this.#pingedMs === null && now - this.#frameMs >= pingAfterMs) {
       this.#pingedMs = now;
       ping();
     }

@@ -54,9 +54,9 @@ export type OpenSocket = (options: SocketOptions) => StreamSocket;
 
 const PROTOCOL = "phoenix-jwt";
 /** Maximum frame; a snapshot of a wallet with thousands of orders is far smaller. */
-const MOST_FRAME_BYTES = 8 * 1_048_576;
-const MOST_UNSENT_BYTES = 4 * 1_048_576;
-const MOST_BODY = 2_000;
+const maxFrameBytes = 8 * 1_048_576;
+const maxUnsentBytes = 4 * 1_048_576;
+const maxBody = 2_000;
 
 export function openSocket(options: SocketOptions): StreamSocket {
   const { onEnd, onHeard } = options;
@@ -72,7 +72,7 @@ export function openSocket(options: SocketOptions): StreamSocket {
     socket = new WebSocket(options.url, options.token === null ? [] : [PROTOCOL, options.token], {
       headers: { ...options.headers },
       perMessageDeflate: false,
-      maxPayload: MOST_FRAME_BYTES,
+      maxPayload: maxFrameBytes,
       followRedirects: false,
     });
   } catch {
@@ -104,8 +104,8 @@ export function openSocket(options: SocketOptions): StreamSocket {
     response.setEncoding("utf8");
     response.on("data", (part: string) => {
       body += part;
-      if (body.length > MOST_BODY) {
-        body = body.slice(0, MOST_BODY);
+      if (body.length > maxBody) {
+        body = body.slice(0, maxBody);
         refused();
       }
     });
@@ -123,7 +123,7 @@ export function openSocket(options: SocketOptions): StreamSocket {
   return {
     send(text) {
       if (socket.readyState !== WebSocket.OPEN) return false;
-      if (socket.bufferedAmount > MOST_UNSENT_BYTES) return false;
+      if (socket.bufferedAmount > maxUnsentBytes) return false;
       socket.send(text, () => {});
       return true;
     },

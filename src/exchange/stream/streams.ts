@@ -2,7 +2,7 @@
  * The exchange's streams: one anonymous connection for all public data, and a separate one for each wallet with a key,
  * since a connection carries one token and inbox messages do not name their subscription.
  *
- * Nothing here makes data fresh or stale: messages are passed on, and the state of connections is shown.
+ * This decides nothing about the freshness of data: it passes on messages, and reports the state of connections.
  */
 
 import type { ChannelName } from "../../contract/index.ts";
@@ -59,7 +59,7 @@ export interface Streams {
   /** Returns a wallet's connection; undefined without a session. */
   of(wallet: string): StreamLink | undefined;
   /** Returns true if the notifications of a wallet are streamed now. */
-  tellsNotifications(wallet: string): boolean;
+  streamsNotifications(wallet: string): boolean;
   /** A wallet is signed in (again): its connection need not wait. */
   signedIn(wallet: string): void;
   /** True if every connection is open, except those of wallets without a session. */
@@ -115,7 +115,7 @@ export function createStreams(options: StreamsOptions): Streams {
     },
     common,
     of: (wallet) => own.get(wallet)?.link,
-    tellsNotifications(wallet) {
+    streamsNotifications(wallet) {
       const one = own.get(wallet);
       if (!one?.link.connected) return false;
       return one.link.subscriptions.stateOf("notifications", { authority: one.authority }) === "confirmed";
@@ -130,7 +130,7 @@ export function createStreams(options: StreamsOptions): Streams {
         connected: one.connected,
         detail: one.detail,
         sinceMs: one.sinceMs,
-        lastToldMs: one.lastToldMs,
+        lastToldMs: one.lastDataMs,
         subscriptions: one.subscriptions.size,
         refused: one.subscriptions.refused,
         reconnects: Math.max(0, one.figures.opened - 1),

@@ -1,16 +1,16 @@
 /**
- * The merged state of one (wallet, PDA index) from polls and the stream, so that neither moves it back: polls return
- * the whole at a slot, the stream sends a whole and then changes. The sequence of a subaccount is the watermark, and
- * the slot orders states with the same sequence.
+ * Merges the state of one (wallet, PDA index) from polls and the stream, so that neither replaces a newer state: polls
+ * return the whole at a slot, the stream sends a whole and then changes. The sequence of a subaccount is the watermark,
+ * and the slot orders states with the same sequence.
  *
  *   poll, snapshot ─► whole  ─┐
  *                             ├─► subaccounts, the ones received now, and if another read is needed
  *   delta ──────────► change ─┘
  *
- * A lost change is invisible on the stream. It shows as a change that does not fit (a closing of something unknown, a
- * position that grows older), which causes a read, and as a poll with more than the stream ever sent, which is counted.
- * A gap in the sequence causes a read too; that message and all after it are held until a full snapshot or the missing
- * message has filled the gap: merged without it they would give a state that never existed.
+ * A lost change cannot be seen on the stream itself. Its signs are a change that does not fit (a closing of something
+ * unknown, a position that grows older), which causes a read, and a poll with more than the stream sent, which is
+ * counted. A gap in the sequence causes a read too; that message and all after it are held until a full snapshot or the
+ * missing message fills the gap: merged without it they would give a state that never existed.
  */
 import type { SubaccountSnapshot, TraderStateMessage } from "../../contract/index.ts";
 import { HeldMessages } from "./held-messages.ts";
@@ -23,7 +23,7 @@ export interface Mirrored {
   readonly slotIndex: number;
   readonly subaccounts: readonly SubaccountSnapshot[];
   /** Indices of the received subaccounts; null: all of them, and there are no others. */
-  readonly told: readonly number[] | null;
+  readonly received: readonly number[] | null;
   /** True if they contain everything up to this place of the slot, and nothing after it: one answer covers them all. */
   readonly exact: boolean;
 }
@@ -42,11 +42,11 @@ interface Known {
   /** The slot of this state. */
   slot: number;
   /** The time of its last stream message, monotonic ms. */
-  toldMs: number;
+  streamedMs: number;
   /** Snapshots in a row that are newer by slot and older by sequence. */
-  anew: number;
+  regressions: number;
   /** Sequence known only from a poll; null: none. */
-  ahead: number | null;
+  polledSequence: number | null;
 }
 
 interface Whole {
@@ -54,21 +54,21 @@ interface Whole {
   readonly slotIndex: number | null;
   readonly rows: readonly SubaccountSnapshot[];
   /** A poll beside the stream, a poll without it, the stream itself. */
-  readonly from: "polled" | "alone" | "told";
+  readonly from: "polled" | "alone" | "streamed";
   /** Stream messages since then count as received with this, if newer; monotonic ms. */
-  readonly toldSinceMs: number;
+  readonly streamedSinceMs: number;
   readonly atMs: number;
 }
 
 /** Maximum age of HTTP answers in normal operation, ms. */
-const BEHIND_MS = 5_000;
-/** Age from which an answer, nearly a minute old, proves nothing, whatever the stream sent. */
-const BEHIND_SLOTS = 100;
-/** Number of answers after which a restarted count of the exchange is accepted. */
-const BELIEVED = 2;
+const maxAnswerAgeMs = 5_000;
+/** Age, nearly a minute, from which an answer confirms no newer state of the stream, slots. */
+const maxAnswerAgeSlots = 100;
+/** Number of snapshots in a row with an older sequence after which the sequence counts as restarted. */
+const regressionsToAccept = 2;
 
-const JUMP = "a sequence that jumps";
-const NOTHING: Taken = { mirrored: null, doubt: null, missed: 0 };
+const sequenceGap = "a sequence that jumps";
+const nothingNew: Taken = { mirrored: null, doubt: null, missed: 0 };
 
 function holdsAnything({ positions, collateral, spotCollaterals }: SubaccountSnapshot): boolean {
   return positions.length > 0 || collateral !== 0n || spotCollaterals.some(({ balance }) => balance !== 0n);
@@ -100,33 +100,33 @@ export class TraderMirror {
     streaming: boolean,
   ): Taken {
     const { askedMs, atMs } = times;
-    if (!this.#slots.take(answer.slot, atMs, this.#answers)) return { ...NOTHING, doubt: IMPOSSIBLE_SLOT };
-    const toldSinceMs = Math.min(this.#askedMs ?? askedMs, askedMs - BEHIND_MS);
+    if (!this.#slots.take(answer.slot, atMs, this.#answers)) return { ...nothingNew, doubt: IMPOSSIBLE_SLOT };
+    const streamedSinceMs = Math.min(this.#askedMs ?? askedMs, askedMs - maxAnswerAgeMs);
     this.#askedMs = askedMs;
-    return this.#takeWhole({ ...answer, rows, from: streaming ? "polled" : "alone", toldSinceMs, atMs });
+    return this.#takeWhole({ ...answer, rows, from: streaming ? "polled" : "alone", streamedSinceMs, atMs });
   }
 
   takeMessage(message: TraderStateMessage, atMs: number): Taken {
-    if (!this.#slots.possible(message.slot, atMs)) return { ...NOTHING, doubt: IMPOSSIBLE_SLOT };
+    if (!this.#slots.possible(message.slot, atMs)) return { ...nothingNew, doubt: IMPOSSIBLE_SLOT };
     if (message.messageType === "snapshot") {
-      if (message.subaccounts === null) return { ...NOTHING, doubt: "a snapshot without subaccounts" };
+      if (message.subaccounts === null) return { ...nothingNew, doubt: "a snapshot without subaccounts" };
       const state = message.capabilities?.state;
       // A lost list must not look like closed positions: polls decide if there is nothing.
       const empty = message.subaccounts.length === 0 && state !== "cold" && state !== "uninitialized";
       if (empty && (!this.#whole || [...this.#known.values()].some(({ row }) => holdsAnything(row))))
-        return { ...NOTHING, doubt: "an empty snapshot of an account that is not cold" };
+        return { ...nothingNew, doubt: "an empty snapshot of an account that is not cold" };
       const { slot, subaccounts: rows } = message;
       return this.#takeWhole({
         slot,
         slotIndex: null,
         rows,
-        from: "told",
-        toldSinceMs: Number.POSITIVE_INFINITY,
+        from: "streamed",
+        streamedSinceMs: Number.POSITIVE_INFINITY,
         atMs,
       });
     }
-    if (message.messageType !== "delta") return { ...NOTHING, doubt: "a message of an unknown kind" };
-    if (!this.#whole) return { ...NOTHING, doubt: "a change before the whole" };
+    if (message.messageType !== "delta") return { ...nothingNew, doubt: "a message of an unknown kind" };
+    if (!this.#whole) return { ...nothingNew, doubt: "a change before the whole" };
     return this.#takeDeltas(message, atMs);
   }
 
@@ -136,18 +136,18 @@ export class TraderMirror {
   }
 
   /** Returns the whole known state. */
-  now(): Omit<Mirrored, "told" | "exact"> {
+  now(): Omit<Mirrored, "received" | "exact"> {
     return this.#mirrored(null);
   }
 
   /** The connection was lost: data known only from polls is not counted as missed. */
   lost(): void {
-    for (const known of this.#known.values()) known.ahead = null;
+    for (const known of this.#known.values()) known.polledSequence = null;
   }
 
   #takeWhole(whole: Whole): Taken {
     const { slot, rows } = whole;
-    const told: number[] = [];
+    const received: number[] = [];
     const listed = new Set<number>();
     let exact = whole.slotIndex !== null;
     let changed = false;
@@ -156,7 +156,8 @@ export class TraderMirror {
     let doubt: string | null = null;
     const keep = (index: number, known: Known) => {
       exact = false;
-      if (known.toldMs >= whole.toldSinceMs && slot >= known.slot - BEHIND_SLOTS) told.push(index);
+      if (known.streamedMs >= whole.streamedSinceMs && slot >= known.slot - maxAnswerAgeSlots)
+        received.push(index);
       else kept++;
     };
     for (const row of rows) {
@@ -168,17 +169,17 @@ export class TraderMirror {
         keep(index, known);
         continue;
       }
-      const ahead = known !== undefined && whole.from === "polled" && row.sequence > known.row.sequence;
-      // The stream has not sent what only the last poll showed.
-      if (known?.ahead != null && whole.from === "polled") missed++;
+      const isAhead = known !== undefined && whole.from === "polled" && row.sequence > known.row.sequence;
+      // The stream has not sent the change that the previous poll contained.
+      if (known?.polledSequence != null && whole.from === "polled") missed++;
       this.#known.set(index, {
         row,
         slot: Math.max(slot, known?.slot ?? 0),
-        toldMs: whole.from === "told" ? whole.atMs : (known?.toldMs ?? Number.NEGATIVE_INFINITY),
-        anew: 0,
-        ahead: ahead ? row.sequence : null,
+        streamedMs: whole.from === "streamed" ? whole.atMs : (known?.streamedMs ?? Number.NEGATIVE_INFINITY),
+        regressions: 0,
+        polledSequence: isAhead ? row.sequence : null,
       });
-      told.push(index);
+      received.push(index);
       changed = true;
     }
     for (const [index, known] of [...this.#known]) {
@@ -192,21 +193,21 @@ export class TraderMirror {
     }
     this.#whole = true;
     const released = this.#release(slot, whole.atMs);
-    told.push(...released.told.filter((index) => !told.includes(index)));
-    changed ||= released.told.length > 0;
-    exact &&= released.told.length === 0;
+    received.push(...released.received.filter((index) => !received.includes(index)));
+    changed ||= released.received.length > 0;
+    exact &&= released.received.length === 0;
     doubt ??= released.doubt;
     if (kept > 0 && !changed) return { mirrored: null, doubt, missed };
     this.#moveTo(slot, whole.slotIndex);
     exact &&= this.#slot === slot && this.#slotIndex === whole.slotIndex;
-    return { mirrored: this.#mirrored(kept === 0 ? null : told, exact), doubt, missed };
+    return { mirrored: this.#mirrored(kept === 0 ? null : received, exact), doubt, missed };
   }
 
   /** Returns true if a row of a snapshot replaces the known state. */
   #supersedes(row: SubaccountSnapshot, slot: number, known: Known): boolean {
     if (row.sequence > known.row.sequence) return true;
     if (row.sequence === known.row.sequence) return slot >= known.slot;
-    return slot > known.slot && ++known.anew >= BELIEVED;
+    return slot > known.slot && ++known.regressions >= regressionsToAccept;
   }
 
   #takeDeltas(message: TraderStateMessage, atMs: number): Taken {
@@ -216,8 +217,8 @@ export class TraderMirror {
 
   /** Takes messages that follow the known state, and those held for the maximum time. */
   takeOverdue(atMs: number): Taken {
-    const { told, doubt } = this.#release(Number.NEGATIVE_INFINITY, atMs);
-    return { mirrored: told.length > 0 ? this.#mirrored(told) : null, doubt, missed: 0 };
+    const { received, doubt } = this.#release(Number.NEGATIVE_INFINITY, atMs);
+    return { mirrored: received.length > 0 ? this.#mirrored(received) : null, doubt, missed: 0 };
   }
 
   /**
@@ -225,8 +226,11 @@ export class TraderMirror {
    * @param coveredSlot of the snapshot that was just taken
    * @returns the indices that changed
    */
-  #release(coveredSlot: number, nowMs: number): { readonly told: number[]; readonly doubt: string | null } {
-    const told: number[] = [];
+  #release(
+    coveredSlot: number,
+    nowMs: number,
+  ): { readonly received: number[]; readonly doubt: string | null } {
+    const received: number[] = [];
     let doubt: string | null = null;
     const follows = ({ deltas }: TraderStateMessage) =>
       deltas.every((one) => one.sequence <= this.#sequenceOf(one.subaccountIndex) + 1);
@@ -237,7 +241,8 @@ export class TraderMirror {
       for (const delta of message.deltas) {
         const index = delta.subaccountIndex;
         const known = this.#known.get(index);
-        if (known && known.ahead !== null && delta.sequence >= known.ahead) known.ahead = null;
+        if (known && known.polledSequence !== null && delta.sequence >= known.polledSequence)
+          known.polledSequence = null;
         // Received before, twice, or in another order: the known state is as new.
         if (delta.sequence <= this.#sequenceOf(index)) continue;
         const { row, misfit } = applied(known?.row ?? emptySubaccount(index), delta);
@@ -245,16 +250,16 @@ export class TraderMirror {
         this.#known.set(index, {
           row,
           slot: Math.max(message.slot, known?.slot ?? 0),
-          toldMs: atMs,
-          anew: 0,
-          ahead: known?.ahead ?? null,
+          streamedMs: atMs,
+          regressions: 0,
+          polledSequence: known?.polledSequence ?? null,
         });
-        if (!told.includes(index)) told.push(index);
+        if (!received.includes(index)) received.push(index);
         this.#moveTo(message.slot, null);
       }
     }
-    if (this.#held.any) doubt ??= JUMP;
-    return { told, doubt };
+    if (this.#held.any) doubt ??= sequenceGap;
+    return { received, doubt };
   }
 
   #sequenceOf(subaccountIndex: number): number {
@@ -268,12 +273,12 @@ export class TraderMirror {
     this.#slot = slot;
   }
 
-  #mirrored(told: readonly number[] | null, exact = false): Mirrored {
+  #mirrored(received: readonly number[] | null, exact = false): Mirrored {
     return {
       slot: this.#slot,
       slotIndex: this.#slotIndex,
       subaccounts: [...this.#known.values()].map((known) => known.row),
-      told,
+      received,
       exact,
     };
   }

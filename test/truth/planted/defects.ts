@@ -133,9 +133,9 @@ const others: readonly Defect[] = [
   ),
   one(
     "collect: streamed changes of accounts wait for the next poll",
-    "src/collect/stream/noted-news.ts",
-    "if (told === null || noted === null) this.#states.set(key, null);\n    else",
-    "if (told === null || noted === null) this.#states.set(key, null);\n    else if (told.length < 0)",
+    "src/collect/stream/stream-buffer.ts",
+    "if (received === null || pending === null) this.#states.set(key, null);\n    else",
+    "if (received === null || pending === null) this.#states.set(key, null);\n    else if (received.length < 0)",
   ),
   one(
     "collect: what the stream brings is handed on after three seconds",
@@ -531,7 +531,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "collect: a streamed price takes back what a poll told after it",
-    "src/collect/stream/noted-news.ts",
+    "src/collect/stream/stream-buffer.ts",
     "if (this.#prices.get(key) !== prices) this.#prices.delete(key);",
     "if (this.#prices.get(key) === prices) this.#prices.delete(key);",
   ),

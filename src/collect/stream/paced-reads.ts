@@ -7,7 +7,7 @@ export const betweenDoubtsMs = 5_000;
 /** Minimum interval between two reads of an inbox caused by its items. */
 const betweenInboxesMs = 10_000;
 
-export class PacedAsks {
+export class PacedReads {
   readonly #clock: Pick<Clock, "after" | "elapsedMs">;
   readonly #ask: (source: Source, wallet: string | null) => void;
   readonly #later = new Map<string, () => void>();

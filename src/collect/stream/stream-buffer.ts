@@ -16,7 +16,7 @@ export const maxWaitingEvents = 500;
 /** Maximum waiting changes of the exchange's status; the oldest are dropped. */
 const maxWaitingStatuses = 20;
 
-export interface NotedNewsOptions {
+export interface StreamBufferOptions {
   readonly clock: Clock;
   readonly observe: (observation: Observation) => Promise<void>;
   /** Called for a wallet with a newly seen account. */
@@ -31,8 +31,8 @@ type ExchangeStatus = Pick<
   Extract<Observation, { kind: "exchangeStatus" }>,
   "active" | "gated" | "withdrawalsAvailable"
 >;
-export class NotedNews {
-  readonly #options: NotedNewsOptions;
+export class StreamBuffer {
+  readonly #options: StreamBufferOptions;
   readonly #followed: FollowedTraders;
   readonly #coalescer: Coalescer;
   readonly #prices = new Map<string, MarketPrices>();
@@ -41,10 +41,10 @@ export class NotedNews {
   readonly #statuses: ExchangeStatus[] = [];
   readonly #events = new Map<string, Event[]>();
 
-  constructor(options: NotedNewsOptions, followed: FollowedTraders) {
+  constructor(options: StreamBufferOptions, followed: FollowedTraders) {
     this.#options = options;
     this.#followed = followed;
-    this.#coalescer = new Coalescer(options.clock, () => this.#handOn());
+    this.#coalescer = new Coalescer(options.clock, () => this.#flush());
   }
 
   async stop(): Promise<void> {
@@ -53,7 +53,7 @@ export class NotedNews {
 
   prices(prices: MarketPrices): void {
     this.#prices.set(prices.symbol.toUpperCase(), prices);
-    this.#coalescer.noted();
+    this.#coalescer.changed();
   }
 
   /** Removes waiting prices that a poll has replaced: a price sent before the request would overwrite the newer one. */
@@ -64,12 +64,12 @@ export class NotedNews {
     }
   }
 
-  /** Notes the new state of a trader account. @param told the changed subaccounts; null: all */
-  state(key: string, told: readonly number[] | null): void {
-    const noted = this.#states.get(key);
-    if (told === null || noted === null) this.#states.set(key, null);
-    else this.#states.set(key, new Set([...(noted ?? []), ...told]));
-    this.#coalescer.noted();
+  /** Notes the new state of a trader account. @param received the changed subaccounts; null: all */
+  state(key: string, received: readonly number[] | null): void {
+    const pending = this.#states.get(key);
+    if (received === null || pending === null) this.#states.set(key, null);
+    else this.#states.set(key, new Set([...(pending ?? []), ...received]));
+    this.#coalescer.changed();
   }
 
   /** Removes a waiting state: a poll returned one that includes it. */
@@ -84,7 +84,7 @@ export class NotedNews {
       return;
     this.#statuses.push(status);
     if (this.#statuses.length > maxWaitingStatuses) this.#statuses.shift();
-    this.#coalescer.noted();
+    this.#coalescer.changed();
   }
 
   /**
@@ -96,43 +96,47 @@ export class NotedNews {
     if (events.length >= maxWaitingEvents) return;
     events.push(...make());
     this.#events.set(name, events);
-    this.#coalescer.noted();
+    this.#coalescer.changed();
   }
 
-  /** Passes on all noted changes, of each thing the newest. */
-  async #handOn(): Promise<void> {
+  /** Passes on all waiting changes, of each thing the newest. */
+  async #flush(): Promise<void> {
     try {
-      await Promise.all(this.#handed());
+      await Promise.all(this.#observeAll());
     } catch (error) {
       const detail = error instanceof Error ? error.message : "unknown";
-      this.#options.log.warn({ detail }, "what the stream told could not be recorded");
+      this.#options.log.warn({ detail }, "data of the stream could not be recorded");
     }
   }
 
-  #handed(): Promise<void>[] {
+  #observeAll(): Promise<void>[] {
     const { observe } = this.#options;
-    const handed: Promise<void>[] = [];
+    const writes: Promise<void>[] = [];
     const atMs = this.#options.clock.nowMs();
     // Each at its own millisecond, which distinguishes events.
     for (const [index, status] of this.#statuses.splice(0).entries())
-      handed.push(observe({ kind: "exchangeStatus", atMs: atMs + index, ...status }));
+      writes.push(observe({ kind: "exchangeStatus", atMs: atMs + index, ...status }));
     if (this.#prices.size > 0) {
-      handed.push(observe({ kind: "prices", atMs, markets: [...this.#prices.values()], live: true }));
+      writes.push(observe({ kind: "prices", atMs, markets: [...this.#prices.values()], live: true }));
       this.#prices.clear();
     }
-    for (const [key, told] of this.#states) {
+    for (const [key, received] of this.#states) {
       const followed = this.#followed.of(key);
-      if (followed) handed.push(...this.#stateOf(followed, told, atMs));
+      if (followed) writes.push(...this.#stateOf(followed, received, atMs));
     }
     this.#states.clear();
     for (const [name, events] of [...this.#events]) {
       this.#events.delete(name);
-      handed.push(this.#tell(name, events));
+      writes.push(this.#publish(name, events));
     }
-    return handed;
+    return writes;
   }
 
-  #stateOf({ wallet, pdaIndex, mirror }: Followed, told: Set<number> | null, atMs: number): Promise<void>[] {
+  #stateOf(
+    { wallet, pdaIndex, mirror }: Followed,
+    received: Set<number> | null,
+    atMs: number,
+  ): Promise<void>[] {
     const { accounts, badRecords, observe, onNewAccount } = this.#options;
     const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
     const mirrored = mirror.now();
@@ -153,14 +157,14 @@ export class NotedNews {
         slot,
         slotIndex,
         subaccounts: rows
-          .filter((row) => told === null || told.has(row.subaccountIndex))
+          .filter((row) => received === null || received.has(row.subaccountIndex))
           .map((row) => subaccountState(row, onUnknown)),
-        ...(told === null ? {} : { told: [...told] }),
+        ...(received === null ? {} : { told: [...received] }),
       }),
     ];
   }
 
-  async #tell(name: string, events: readonly Event[]): Promise<void> {
+  async #publish(name: string, events: readonly Event[]): Promise<void> {
     const { publisher, observe } = this.#options;
     const wallet = this.#followed.wallet(name);
     if (!wallet) return;

@@ -7,7 +7,7 @@ import type { Source } from "../../domain/sources.ts";
 
 const SHARE = 0.25;
 
-export interface SpreadAsksOptions {
+export interface SpreadReadsOptions {
   readonly clock: Clock;
   readonly ratePerSecond: () => number;
   readonly marginRatio: (wallet: string) => number | null;
@@ -22,13 +22,13 @@ interface Wanted {
   readonly sinceMs: number;
 }
 
-export class SpreadAsks {
-  readonly #options: SpreadAsksOptions;
+export class SpreadReads {
+  readonly #options: SpreadReadsOptions;
   readonly #waiting = new Map<string, Wanted>();
   #sorted: Wanted[] = [];
   #cancel: (() => void) | null = null;
 
-  constructor(options: SpreadAsksOptions) {
+  constructor(options: SpreadReadsOptions) {
     this.#options = options;
   }
 
