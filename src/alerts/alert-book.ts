@@ -54,7 +54,7 @@ export class AlertBook {
   }
 
   /** Restores held and silenced alerts and running escalation chains from history. */
-  recall(keep: KeptValues, alerts: readonly Alert[], nowMs: number): void {
+  restoreNotifications(keep: KeptValues, alerts: readonly Alert[], nowMs: number): void {
     const { holds, dispatch, escalations } = this.#notifications;
     holds.restore(keep, nowMs);
     dispatch.restore(keep);
@@ -187,8 +187,8 @@ export class AlertBook {
     const alert = this.#notifications.changes.alert(builder.atMs, from, true, `drill:${id}`);
     const change = this.#notifications.changes.change(builder, alert, "fired", from, from.happenedMs);
     for (const receiver of receivers)
-      builder.changes.owed.push({
-        id: ++this.ids.owed,
+      builder.changes.deliveryItems.push({
+        id: ++this.ids.item,
         changeId: change.id,
         alertId: alert.id,
         receiver,

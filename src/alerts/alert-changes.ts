@@ -13,7 +13,7 @@ import {
 export interface AlertIds {
   alert: number;
   change: number;
-  owed: number;
+  item: number;
 }
 
 export interface AlertChangesOptions {

@@ -76,7 +76,7 @@ export class Notifications {
     this.dispatch = new Dispatch(
       {
         ...{ routes: this.#routes, builder, holds: this.holds, incidents: options.incidents },
-        nextId: () => ++ids.owed,
+        nextId: () => ++ids.item,
         alert: (id) => live.get(id)?.alert,
         isFresh: (id, nowMs) => {
           const one = live.get(id);
@@ -148,7 +148,7 @@ export class Notifications {
     );
     // Receivers notified of the firing are notified of the end.
     if (live.held && kind !== "ended") return;
-    const to = among ?? this.#toTell(live, kind);
+    const to = among ?? this.#receiversOf(live, kind);
     const { receivers: notified, called } = this.enqueue(builder, change, to, null, { voids });
     for (const receiver of called) live.lastNotifiedMs.set(receiver, builder.atMs);
     if (kind === "ended") {
@@ -173,7 +173,7 @@ export class Notifications {
    * Returns the receivers of a change: for an end, all that were notified of the alert; for a fall, those notified of a
    * higher level.
    */
-  #toTell(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
+  #receiversOf(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
     const { alert, notifiedLevels } = live;
     if (kind === "ended") return [...notifiedLevels.keys()];
     if (kind === "fell")

@@ -3,7 +3,13 @@
 import type { AccessEntry } from "./access.ts";
 import type { Alert, AlertChange, RuleState, Severity } from "./alerts/alert.ts";
 import type { ChartSeries } from "./alerts/chart.ts";
-import type { Acknowledgement, Message, MessageContent, OwedItem, SendFailure } from "./alerts/delivery.ts";
+import type {
+  Acknowledgement,
+  DeliveryItem,
+  Message,
+  MessageContent,
+  SendFailure,
+} from "./alerts/delivery.ts";
 import type { ExplainAnswer } from "./alerts/explanation.ts";
 import type { Silence, SilenceWish } from "./alerts/silence.ts";
 import type { Event, EventKind } from "./event.ts";
@@ -104,17 +110,17 @@ export interface Store {
     readonly alertId?: number;
     readonly ids?: readonly number[];
   }): Promise<readonly AlertChange[]>;
-  owed(query: {
+  deliveryItems(query: {
     readonly open?: boolean;
     readonly alertIds?: readonly number[];
-  }): Promise<readonly OwedItem[]>;
+  }): Promise<readonly DeliveryItem[]>;
   messages(query: {
     readonly open?: boolean;
     readonly alertIds?: readonly number[];
     readonly ids?: readonly string[];
-    /** Sealed then or later, ms. */
+    /** Minimum time of finalizing, ms. */
     readonly sealedFromMs?: number;
-    /** Told of the incident with this id. */
+    /** The id of the incident that the messages belong to. */
     readonly incident?: string;
     readonly severity?: Severity;
   }): Promise<readonly Message[]>;
@@ -128,7 +134,7 @@ export interface Store {
   cursors(): Promise<ReadonlyMap<string, string>>;
   keep(): Promise<ReadonlyMap<string, string>>;
   /** The highest ids in use, so that the next ones follow. */
-  lastIds(): Promise<{ readonly alert: number; readonly change: number; readonly owed: number }>;
+  lastIds(): Promise<{ readonly alert: number; readonly change: number; readonly item: number }>;
   /** The newest time that the daemon observed and wrote, by its corrected clock, ms; null for a new database. */
   lastAliveMs(): Promise<number | null>;
   sizeBytes(): Promise<number>;
@@ -200,7 +206,7 @@ export interface AlertStory {
   readonly alert: Alert;
   /** Oldest first. */
   readonly changes: readonly AlertChange[];
-  readonly owed: readonly OwedItem[];
+  readonly owed: readonly DeliveryItem[];
   readonly messages: readonly Message[];
   /** The event, of an alert about an event. */
   readonly event?: Event | null;
@@ -301,7 +307,7 @@ export interface DashboardSource extends Actions {
   /** Sends one marked test message, once; null: no such channel. */
   testChannel(name: string): Promise<SendOutcome | null>;
   /**
-   * The digest of now; with receivers it is sealed for each and owed to them.
+   * The digest of now; with receivers a message is finalized for each and sent.
    * @returns `unknown`: the first of them that is no channel
    */
   digest(receivers: readonly string[]): Promise<DigestAnswer>;
@@ -327,7 +333,7 @@ export type ChatActions = Pick<
    * @returns the newest change of each alert up to then, but for those that are over; null: there is no such message
    */
   shownIn(messageId: string, revision: number): Promise<readonly AlertChange[] | null>;
-  /** The critical messages that were sealed then or later, oldest first. */
+  /** The critical messages that were finalized at this time or later, oldest first. */
   criticalMessages(sealedFromMs: number): Promise<readonly Message[]>;
 };
 

@@ -5,7 +5,7 @@ import type { FailureCause, FailureReason } from "./observation.ts";
 import type { Source } from "./sources.ts";
 
 /** The reasons why rules have no data: a source that is silent, or a configuration that names what is not there. */
-export type BlindSource = Source | "configuration";
+export type NoDataSource = Source | "configuration";
 
 export interface PositionStatus {
   readonly name: string;
@@ -80,7 +80,7 @@ export interface UnjudgedSubject {
   readonly subject: string;
   readonly state: "noData" | "error";
   /** The missing source; null where no reading would help: a window that is not covered yet, arithmetic without a result. */
-  readonly source: BlindSource | null;
+  readonly source: NoDataSource | null;
   /** For people. */
   readonly detail: string;
   readonly sinceMs: number;
@@ -116,7 +116,7 @@ export interface WatchStatus {
   }[];
   readonly blind: readonly {
     readonly wallet: string | null;
-    readonly source: BlindSource;
+    readonly source: NoDataSource;
     readonly sinceMs: number;
     readonly rules: readonly string[];
   }[];

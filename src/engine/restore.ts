@@ -119,7 +119,7 @@ export class Restoring {
         alert.id,
         this.#parts.alerts.restore(
           alert,
-          remembered.told.get(alert.id) ?? new Map(),
+          remembered.notified.get(alert.id) ?? new Map(),
           told.at(-1),
           reminders,
           notified,

@@ -8,7 +8,7 @@
  *
  * What survives what. A killed process loses nothing that was committed: the operating system has it. A power cut may
  * lose the last commits with `synchronous = NORMAL` (since the last checkpoint at most; always the newest, never some in
- * the middle, never the file's integrity). So a commit that carries what is owed, messages, acknowledgements or a session
+ * the middle, never the file's integrity). So a commit that carries pending deliveries, messages, acknowledgements or a session
  * is made durable to the platter before it returns, and with it all commits before it: see `durably`.
  */
 import fs from "node:fs";

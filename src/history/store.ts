@@ -293,7 +293,7 @@ class SqliteStore implements History {
   ruleStates: Store["ruleStates"] = async () => this.#reading().ruleStates();
   alerts: Store["alerts"] = async (query) => this.#reading().alerts(query);
   alertChanges: Store["alertChanges"] = async (query) => this.#reading().alertChanges(query);
-  owed: Store["owed"] = async (query) => this.#reading().owed(query);
+  deliveryItems: Store["deliveryItems"] = async (query) => this.#reading().deliveryItems(query);
   messages: Store["messages"] = async (query) => this.#reading().messages(query);
   acknowledgements: Store["acknowledgements"] = async (query) => this.#reading().acknowledgements(query);
   cursors: Store["cursors"] = async () => this.#reading().cursors();

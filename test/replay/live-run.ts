@@ -400,7 +400,7 @@ export class LiveRun {
   async end(): Promise<{ changes: readonly AlertChange[]; owed: readonly string[] }> {
     await this.#stop();
     const changes = await this.#store.alertChanges({});
-    const owed = await this.#store.owed({});
+    const owed = await this.#store.deliveryItems({});
     await this.#store.close();
     this.#restoreTake();
     await this.#far?.[Symbol.asyncDispose]();

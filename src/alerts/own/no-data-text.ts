@@ -2,7 +2,7 @@
 
 import type { FailureReason } from "../../domain/observation.ts";
 import { exchangeSources, marketSources, type Source } from "../../domain/sources.ts";
-import type { BlindSource } from "../../domain/status.ts";
+import type { NoDataSource } from "../../domain/status.ts";
 import type { FailedRead } from "../../domain/stored/changes.ts";
 import { formatDurationMs } from "../../domain/text/duration.ts";
 import { formatPercent } from "../../domain/text/number-text.ts";
@@ -130,7 +130,7 @@ function withOthers(gaps: readonly Lack[], { world }: TextSources, nowMs: number
 }
 
 /** Returns a source that was not read since a time, with no rules. */
-export function lackOf(source: BlindSource, wallet: string | null, sinceMs: number): Lack {
+export function lackOf(source: NoDataSource, wallet: string | null, sinceMs: number): Lack {
   const key = gapKey(source, wallet);
   return { key, source, wallet, unjudged: new Set(), sinceMs, answeredMs: null, intermittent: false };
 }
@@ -352,7 +352,7 @@ export function oldest(missing: readonly Missing[]): number | null {
 
 /** The summary of the end: the listed data are read again. */
 export function endSummary(
-  sources: ReadonlySet<BlindSource>,
+  sources: ReadonlySet<NoDataSource>,
   wallets: readonly string[],
   wasSilent: boolean,
   lastedMs: number,

@@ -11,7 +11,7 @@
  */
 
 import type { Alert, AlertChange, Severity } from "../../domain/alerts/alert.ts";
-import type { OwedItem } from "../../domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../../domain/alerts/delivery.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { KeptValues } from "../../domain/stored/kept.ts";
 import { Incidents, type IncidentsOptions, type Placed } from "../incidents/incidents.ts";
@@ -282,7 +282,7 @@ export class Dispatch {
     incident: Placed | null,
   ): void {
     if (this.#groups.sweep(builder)) this.#incidents.sweep(builder.atMs);
-    const item: OwedItem = {
+    const item: DeliveryItem = {
       id: this.#options.nextId(),
       changeId,
       alertId: id,
@@ -298,6 +298,6 @@ export class Dispatch {
       status: "owed",
       messageId: null,
     };
-    builder.changes.owed.push(item);
+    builder.changes.deliveryItems.push(item);
   }
 }

@@ -90,7 +90,7 @@ export class Digest {
     const nowMs = clock.nowMs();
     const content = await this.preview();
     const each = [...new Set(receivers)];
-    const messages = each.map((receiver) => this.#sealed(receiver, content, ["asked for", nowMs], nowMs));
+    const messages = each.map((receiver) => this.#message(receiver, content, ["asked for", nowMs], nowMs));
     await store.commit([changes({ messages })]);
     post(messages);
     return messages.map(({ id }) => id);
@@ -122,7 +122,7 @@ export class Digest {
     const nowMs = clock.nowMs();
     const content = await this.#content(fromMs, nowMs, nowMs - dueMs > lateMs ? dueMs : null);
     const each = [...new Set(receivers)];
-    const messages = each.map((receiver) => this.#sealed(receiver, content, [dueMs], nowMs));
+    const messages = each.map((receiver) => this.#message(receiver, content, [dueMs], nowMs));
     await this.#arm({ fromMs: nowMs }, nowMs, messages);
     post(messages);
   }
@@ -167,7 +167,7 @@ export class Digest {
     return digestContent(figures, { sender, timezone, missedMs });
   }
 
-  #sealed(receiver: string, content: MessageContent, occasion: readonly unknown[], nowMs: number): Message {
+  #message(receiver: string, content: MessageContent, occasion: readonly unknown[], nowMs: number): Message {
     const { sender, instance } = this.#options;
     const text = JSON.stringify([sender, instance, receiver, "digest", ...occasion]);
     return {

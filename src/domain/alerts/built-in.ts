@@ -38,6 +38,6 @@ export function isBuiltIn(name: string): name is BuiltInRule {
 }
 
 /** Data is missing for some wallets, markets or the exchange. */
-export const blindRule = "Blind" satisfies BuiltInRule;
+export const noDataRule = "Blind" satisfies BuiltInRule;
 /** No read of the exchange succeeds, and more than three wallets are without data. */
 export const unreachableRule = "ExchangeUnreachable" satisfies BuiltInRule;

@@ -1,6 +1,6 @@
 /**
- * The receipt of an alert: for each step and receiver, when it happened at the exchange, was seen, fired, was owed, was
- * sealed, was accepted by the channel and was acknowledged to the exchange.
+ * The receipt of an alert: for each step and receiver, when it happened at the exchange, was seen, fired, became pending, was
+ * finalized, was accepted by the channel and was acknowledged to the exchange.
  */
 
 import type { AlertStory } from "../ports.ts";
@@ -39,7 +39,7 @@ export interface Receipt {
   } | null;
 }
 
-/** @returns in the order in which they were owed */
+/** @returns in the order of their items */
 export function receiptsOf({
   alert,
   changes,
@@ -55,7 +55,7 @@ export function receiptsOf({
     const change = changeOf.get(item.changeId);
     if (!change) return [];
     const message = item.messageId === null ? undefined : byId.get(item.messageId);
-    // What is told of an event was seen with it; what a condition says, with the oldest of what it rests on.
+    // An event was seen at its own time; the data of a condition at the time of its oldest input.
     const seen = alert.event ? (event?.seenMs ?? alert.dataAtMs) : change.alert.dataAtMs;
     const first = change.kind === "fired";
     const atMs = {

@@ -31,7 +31,7 @@ export class ChangesBuilder {
       alertChanges: [],
       ruleStates: [],
       ruleStatesGone: [],
-      owed: [],
+      deliveryItems: [],
       messages: [],
       acknowledgements: [],
       cursors: [],

@@ -3,7 +3,7 @@
  * watch (observed data and the resulting pending deliveries), the outbox (messages), the acknowledger.
  */
 import type { Alert, AlertChange, RuleState } from "../alerts/alert.ts";
-import type { Acknowledgement, Message, OwedItem } from "../alerts/delivery.ts";
+import type { Acknowledgement, DeliveryItem, Message } from "../alerts/delivery.ts";
 import type { Event } from "../event.ts";
 import type { FailureCause, FailureReason, Observation, Tick } from "../observation.ts";
 import type { Source } from "../sources.ts";
@@ -72,7 +72,7 @@ export interface Changes {
   readonly ruleStates: readonly RuleState[];
   readonly ruleStatesGone: readonly { readonly rule: string; readonly subject: string }[];
   /** Whole rows by id. */
-  readonly owed: readonly OwedItem[];
+  readonly deliveryItems: readonly DeliveryItem[];
   readonly messages: readonly Message[];
   readonly acknowledgements: readonly Acknowledgement[];
   readonly cursors: readonly { readonly name: string; readonly value: string }[];
@@ -92,7 +92,7 @@ export const noChanges: Changes = {
   alertChanges: [],
   ruleStates: [],
   ruleStatesGone: [],
-  owed: [],
+  deliveryItems: [],
   messages: [],
   acknowledgements: [],
   cursors: [],

@@ -48,7 +48,7 @@ export function assemble(
 function start(parts: Parts, remembered: Remembered): void {
   const { startedMs, moment, world, alerts, endings, downtime, conditions, named } = parts;
   for (const event of remembered.liquidations) endings.liquidations.remember(event, startedMs);
-  alerts.recall(remembered.keep, remembered.alerts, startedMs);
+  alerts.restoreNotifications(remembered.keep, remembered.alerts, startedMs);
   parts.restoring.restore(remembered, moment.builder);
   parts.daemon.noteNoData();
   for (const node of world.nodes.values()) named.prepare(node);
