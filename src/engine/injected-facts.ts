@@ -168,7 +168,7 @@ export class InjectedFacts {
   #sources(taken: readonly Taken[], builder: ChangesBuilder): void {
     const { world, noData, noDataWatches } = this.#parts;
     const { atMs } = builder;
-    const told = new Set<string>();
+    const seen = new Set<string>();
     for (const { node, sources } of taken) {
       const wallet = "wallet" in node.subject ? node.subject.wallet : null;
       const entry = wallet === null ? undefined : world.wallets.get(wallet);
@@ -182,8 +182,8 @@ export class InjectedFacts {
         }
         const of = shared ? null : wallet;
         const key = `${of}\n${source}`;
-        if (told.has(key)) continue;
-        told.add(key);
+        if (seen.has(key)) continue;
+        seen.add(key);
         noData.seen(source, of, builder);
         noDataWatches.seen(source, of, atMs, builder);
       }

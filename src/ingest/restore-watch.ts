@@ -148,7 +148,7 @@ async function* readHistories(
   nowMs: number,
 ): AsyncIterable<OwnerHistory> {
   const lookBack = new LookBack(settings.ruleSet);
-  const wanted = (series: string) => lookBack.wants(series);
+  const wanted = (series: string) => lookBack.isWanted(series);
   // Thousands of accounts have millions of samples a day: they are read only for rules with windows over accounts.
   const ofAccounts = lookBack.of("trader", "position");
   const accounts = ofAccounts.spanMs > 0 ? await accountOwners(store, settings) : [];

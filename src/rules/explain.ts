@@ -40,7 +40,7 @@ export function explainInputs(rule: ConditionRule, env: Env): readonly Explained
 function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, env: Env): ExplainedPart[] {
   const valueUnit = unitOfValue(rule);
   const whole = shownText(text, 0, text.length);
-  const told = new Set<string>();
+  const seen = new Set<string>();
   /** Ends of the enclosing parts. */
   const around: number[] = [];
   return [...(parts ?? [])]
@@ -49,8 +49,8 @@ function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, 
       const own = shownText(text, start, end);
       while (around.length > 0 && around.at(-1)! <= start) around.pop();
       const depth = around.length;
-      if (told.has(own)) return [];
-      told.add(own);
+      if (seen.has(own)) return [];
+      seen.add(own);
       around.push(end);
       const result = run(env);
       const unknown = isUnknown(result) ? reasonOf(result) : null;

@@ -49,13 +49,13 @@ const never = Object.fromEntries(sources.map((source) => [source, Number.POSITIV
 >;
 
 /**
- * @param longest maximum length of the result, characters
+ * @param maxLength maximum length of the result, characters
  * @param timezone IANA name, for printed times
  * @returns undefined if there was a mistake; every mistake was reported
  */
 export function compileMessageTemplate(
   text: string,
-  longest: number,
+  maxLength: number,
   timezone: string,
   report: (problem: ExpressionProblem) => void,
 ): MessageTemplate | undefined {
@@ -73,7 +73,7 @@ export function compileMessageTemplate(
     words: (data) => {
       const env = envOf(data);
       const words: WordedPart[] = [];
-      let room = longest;
+      let room = maxLength;
       for (const part of parts) {
         const own = typeof part === "string";
         const whole = own ? escapedLines(part) : print(part, env, printing);

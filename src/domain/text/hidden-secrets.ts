@@ -51,11 +51,11 @@ export function hideSecrets(text: string, secrets: readonly Secret[]): string {
 export function hideSecretsAtBeginning(
   text: string,
   secrets: readonly Secret[],
-  longest: number,
+  maxLength: number,
   prepare: (text: string) => string = (same) => same,
 ): string {
-  const safe = hideSecrets(prepare(text.slice(0, longest)), secrets);
-  if (text.length <= longest) return safe;
+  const safe = hideSecrets(prepare(text.slice(0, maxLength)), secrets);
+  if (text.length <= maxLength) return safe;
   const margin = maxEncoded * Math.max(0, ...secrets.map(partLength));
   return safe.slice(0, Math.max(0, safe.length - margin));
 }

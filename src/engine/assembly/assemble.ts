@@ -1,7 +1,7 @@
 /** Composes the engine in stages, and starts it from the stored state. */
 import { firstLookMs } from "../../alerts/patience.ts";
 import { Deadlines } from "../../domain/structures/deadlines.ts";
-import { needsOf } from "../../state/wants.ts";
+import { needsOf } from "../../state/needs.ts";
 import { Moment } from "../moment.ts";
 import type { Remembered } from "../remembered.ts";
 import type { WatchSettings } from "../settings.ts";

@@ -70,10 +70,10 @@ export function readTemplate(
   const found = reader.text(key, key === "summary");
   if (found === undefined) return undefined;
   const isSummary = key === "summary";
-  const longest = isSummary ? maxSummary : maxDescription;
+  const maxLength = isSummary ? maxSummary : maxDescription;
   // A summary is one line; the replacement keeps all offsets.
   const text = isSummary ? found.text.replaceAll("\n", " ") : found.text;
-  return compileTemplate(text, longest, naming, gathered, ({ start, warning, ...problem }) =>
+  return compileTemplate(text, maxLength, naming, gathered, ({ start, warning, ...problem }) =>
     (warning ? context.warn : context.problem)(problemAt(found.placeOf(start), problem)),
   );
 }

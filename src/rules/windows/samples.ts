@@ -144,10 +144,10 @@ export class Samples {
 
   #larger(): number {
     const room = this.#room;
-    const { most } = this.#layout;
+    const { maxSamples } = this.#layout;
     if (room < smallest) return smallest;
     const larger = room < roomy ? room * 2 : room + (room >> 2);
-    return room < most ? Math.min(larger, most) : larger;
+    return room < maxSamples ? Math.min(larger, maxSamples) : larger;
   }
 
   #resize(room: number): void {

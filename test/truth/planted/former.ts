@@ -103,8 +103,8 @@ export const former: readonly Defect[] = [
   one(
     "a reload forgets which histories were read",
     "src/engine/assembly/state-stage.ts",
-    "const told = before?.told ?? new CompleteSince();",
-    "const told = new CompleteSince();",
+    "const completeSince = before?.completeSince ?? new CompletenessTimes();",
+    "const completeSince = new CompletenessTimes();",
   ),
   one(
     "an announcement to several wallets is acknowledged for one",
