@@ -1,4 +1,4 @@
-/** Symbols are compared without their case; what they are in capitals is asked for with every answer. */
+/** Symbols are compared without case. Their upper-case forms are cached, as every answer needs them. */
 const known = new Map<string, string>();
 /** The exchange lists a few hundred. */
 const maxKnown = 4_096;

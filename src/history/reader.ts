@@ -19,7 +19,7 @@ type Values = (string | number | null)[];
 
 export class Reader {
   readonly #db: Database.Database;
-  /** By their text: questions come in few shapes. */
+  /** Prepared statements by their text: there are few different ones. */
   readonly #prepared = new Map<string, Database.Statement<unknown[], unknown>>();
 
   constructor(db: Database.Database) {
@@ -83,7 +83,7 @@ export class Reader {
     );
   }
 
-  /** Every change of an owner's facts, or of all, oldest first. */
+  /** Yields every change of an owner's facts, or of all, oldest first. */
   factHistory(query: Span & { readonly owner?: string }): FactChange[] {
     const where = new Where();
     if (query.owner !== undefined) where.and("owner = ?", query.owner);
@@ -243,7 +243,7 @@ export class Reader {
   }
 }
 
-/** A list of any length as one value, so that the statement stays the same. */
+/** Encodes a list of any length as one value, so that the statement stays the same. */
 const listed = "SELECT value FROM json_each(?)";
 
 class Where {
@@ -266,7 +266,7 @@ class Where {
     return this.and(`${column} IN (${listed})`, encode(list));
   }
 
-  /** The condition in the words of the partial index that answers it. */
+  /** Adds the condition as the partial index has it, so that SQLite uses that index. */
   open(wanted: boolean | undefined, condition: string): this {
     if (wanted !== undefined) this.#terms.push(wanted ? condition : `NOT (${condition})`);
     return this;

@@ -1,4 +1,4 @@
-/** Writes one `Changes` value, part by part, with prepared statements. Always inside a transaction of the store's. */
+/** Writes one `Changes` value with prepared statements, always within a transaction of the store. */
 import type Database from "better-sqlite3";
 import type { Alert, AlertChange, RuleState } from "../domain/alerts/alert.ts";
 import type { Acknowledgement, DeliveryItem, Message } from "../domain/alerts/delivery.ts";
@@ -128,7 +128,7 @@ function statements(db: Database.Database) {
   return {
     alive: sql("UPDATE pulse SET alive_ms = ?"),
     fact: sql("INSERT INTO facts (at_ms, owner, name, value) VALUES (?, ?, ?, ?)"),
-    // A fact learned late (the past, at first sight) does not displace a newer one.
+    // A fact of an earlier time that is read later does not replace a newer one.
     factNow: sql(`INSERT INTO facts_now VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET at_ms = excluded.at_ms, value = excluded.value WHERE excluded.at_ms >= at_ms`),
     event:

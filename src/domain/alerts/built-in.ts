@@ -12,7 +12,7 @@ export const builtInRules = [
   "UnknownNotification",
 ] as const;
 
-/** Labels that alerts of these carry beside those of all alerts. */
+/** Labels of these alerts beside those of all alerts. */
 export const builtInLabels: readonly string[] = ["channel", "source", "failing"];
 
 export type BuiltInRule = (typeof builtInRules)[number];

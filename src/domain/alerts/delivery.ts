@@ -110,7 +110,7 @@ export interface Message {
   readonly sealedAtMs: number;
   readonly status: MessageStatus;
   readonly attempts: number;
-  /** Attempts that were answered with success in words that confirm nothing. Left out: none. */
+  /** Attempts answered with success but without a confirmation. Left out: none. */
   readonly unconfirmed?: number;
   /** The time of the next attempt; null when none is. */
   readonly nextAttemptMs: number | null;
@@ -124,7 +124,7 @@ export interface Message {
   readonly deliveredAtMs: number | null;
 }
 
-/** The state of a message before its first attempt. `nextAttemptMs` null: nobody tries it by itself. */
+/** The state of a message before its first attempt. `nextAttemptMs` null: it is not retried automatically. */
 export function untried(
   sealedAtMs: number,
   nextAttemptMs: number | null = null,
@@ -139,7 +139,7 @@ export function untried(
 export interface MessageContent {
   readonly kind: "alert" | "digest" | "test";
   readonly severity: Severity;
-  /** True if all changes in it are good news. */
+  /** True if all changes in it are recoveries. */
   readonly resolved: boolean;
   readonly title: string;
   readonly items: readonly MessageItem[];
@@ -199,7 +199,7 @@ export interface IncidentOfMessage {
 /** The prefix of the group keys of incidents; the number of the first alert stands at their end. No other key begins so. */
 export const incidentGroup = "incident/";
 
-/** The number of the alert with which the incident of a group key began; null: the group is none. */
+/** Returns the number of the first alert of a group key's incident; null: the group is no incident. */
 export function firstOfIncident(groupKey: string | null): number | null {
   if (!groupKey?.startsWith(incidentGroup)) return null;
   return Number(groupKey.slice(groupKey.lastIndexOf("/") + 1));
@@ -213,11 +213,11 @@ export interface MessageItem {
   readonly onCall?: { readonly id: string; readonly more: boolean };
   /** The leading words: `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
   readonly lead: string;
-  /** It waited, and its condition no longer holds: nothing is to be done about it. */
+  /** True if it waited and its condition no longer holds. */
   readonly passed?: true;
-  /** In place of the summary, by a template of the channel's. `bare`: it says in its own words what leads. */
+  /** Replaces the summary, by a template of the channel. `bare`: the leading words are not added. */
   readonly title?: { readonly words: WordedText; readonly bare: boolean };
-  /** In place of description, figures, times and what to do, by a template of the channel's. */
+  /** Replaces description, figures, times and advice, by a template of the channel. */
   readonly body?: WordedText;
 }
 
@@ -236,6 +236,6 @@ export interface Acknowledgement {
   readonly status: AckStatus;
   readonly dueAtMs: number | null;
   readonly confirmedAtMs: number | null;
-  /** The reason why it is left alone, for the audit. */
+  /** The reason why it is not acknowledged, for the audit. */
   readonly reason: string;
 }

@@ -7,7 +7,7 @@ import type { AlertStory } from "../ports.ts";
 import type { AlertChangeKind } from "./alert.ts";
 import type { AckStatus, DeliveryStatus } from "./delivery.ts";
 
-/** In the order in which they come. */
+/** The steps, in order. */
 export const receiptSteps = [
   "happened",
   "seen",
@@ -27,9 +27,9 @@ export interface Receipt {
   readonly messageId: string | null;
   /** The channel's answer: Discord's message id, the SMTP reply. */
   readonly receipt: string | null;
-  /** ms; null: it did not come to that, or only our own clock knows (`happened`). */
+  /** The time of each step, ms; null: not reached, or (`happened`) not known from the exchange. */
   readonly atMs: Readonly<Record<ReceiptStep, number | null>>;
-  /** Since the step before it that is known, ms; absent where it is not known, and of the first. */
+  /** The time since the previous known step, ms; absent if not known, and for the first. */
   readonly afterMs: Readonly<Partial<Record<ReceiptStep, number>>>;
   /** The acknowledgement of the notification that reported it, where one did. */
   readonly acknowledgement: {

@@ -1,5 +1,5 @@
 /**
- * Everything that one step decided, written in one transaction or not at all. All writers of the store use it: the
+ * The results of one step, written in one transaction or not at all. All writers of the store use it: the
  * watch (observed data and the resulting pending deliveries), the outbox (messages), the acknowledger.
  */
 import type { Alert, AlertChange, RuleState } from "../alerts/alert.ts";
@@ -46,7 +46,7 @@ export interface Milestone {
   readonly value: string;
 }
 
-/** The raw body of an answer that did not fit, kept for inspection. */
+/** The raw body of an answer that did not fit the contract, kept for inspection. */
 export interface KeptPayload {
   readonly atMs: number;
   readonly source: string;
@@ -56,7 +56,7 @@ export interface KeptPayload {
 }
 
 export interface Changes {
-  /** The input of the watch, in order: the recording, of which a replay gives the same alerts. Set by ingest alone. */
+  /** The input of the watch, in order: the recording, from which a replay gives the same alerts. Set only by ingest. */
   readonly observations: readonly Observation[];
   readonly ticks: readonly Tick[];
   readonly facts: readonly FactChange[];
@@ -76,7 +76,7 @@ export interface Changes {
   readonly messages: readonly Message[];
   readonly acknowledgements: readonly Acknowledgement[];
   readonly cursors: readonly { readonly name: string; readonly value: string }[];
-  /** Small named values of the watch itself (sums since watching began, throttles), JSON text; null deletes. */
+  /** Kept values of the watch by name (sums since watching began, throttles), JSON text; null deletes. */
   readonly keep: readonly { readonly name: string; readonly value: string | null }[];
 }
 
@@ -99,7 +99,7 @@ export const noChanges: Changes = {
   keep: [],
 };
 
-/** A Changes value from the parts that are not empty. */
+/** Returns a Changes value of the parts that are not empty. */
 export function changes(parts: Partial<Changes>): Changes {
   return { ...noChanges, ...parts };
 }
