@@ -46,7 +46,7 @@ export interface OutboxOptions {
   /** The name that distinguishes this daemon's database from others on the same host: a part of message ids. */
   readonly instance: string;
   /** Applies the templates of the channel to a message before it is finalized. Default: the standard texts. */
-  readonly word?: (message: Message) => Message;
+  readonly applyTemplates?: (message: Message) => Message;
   /**
    * Returns the current state of an alert, null if it no longer fires. Left out: messages list others by their last
    * notified state.
@@ -142,7 +142,7 @@ class WorkingOutbox implements Outbox {
         journal: this.#journal,
         sender: options.sender,
         instance: options.instance,
-        word: options.word ?? ((message) => message),
+        applyTemplates: options.applyTemplates ?? ((message) => message),
         patienceMs: options.patienceMs ?? 24 * hourMs,
         stormFold: options.stormFold ?? (() => 3),
         standing: this.#standing,

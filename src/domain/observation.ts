@@ -84,7 +84,7 @@ export type FigureRecord = Readonly<Record<string, FigureScalar>>;
 export type Figure = FigureScalar | FigureRecord | readonly FigureRecord[];
 
 /** Injected facts: figures of one subject that are stated instead of being computed from answers. */
-export interface GivenFigures {
+export interface InjectedFigures {
   /** A subject's full name; a trader account, position or market that is not known yet appears with it. */
   readonly owner: string;
   /** By field name; fields left out do not change. Durations in ms, times in ms since the epoch. */
@@ -327,7 +327,7 @@ export type Observation =
     }
   | { readonly kind: "stopped"; readonly atMs: number }
   /** Injected facts of the past or of a test, by the names of the rule language: applied and judged together. */
-  | { readonly kind: "figures"; readonly atMs: number; readonly given: readonly GivenFigures[] }
+  | { readonly kind: "figures"; readonly atMs: number; readonly given: readonly InjectedFigures[] }
   /**
    * A new watch begins here, at a start or (`reloaded`) with newly read rules, with the state in history. It is recorded, so
    * that a replay creates a new watch at the same place; it is not passed to a watch.

@@ -7,7 +7,7 @@
  */
 
 import type { NoData } from "../alerts/own/no-data.ts";
-import type { Figure, GivenFigures, Observation, Tick } from "../domain/observation.ts";
+import type { Figure, InjectedFigures, Observation, Tick } from "../domain/observation.ts";
 import { exchangeSources, marketSources, type Source } from "../domain/sources.ts";
 import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import { type AccountRef, accountName, parseSubject, type Scope, type Subject } from "../domain/subject.ts";
@@ -91,7 +91,7 @@ export class InjectedFacts {
 
   /** Returns the subject's node, creating it if needed. None: its wallet is not watched, or it no longer exists. */
   #node(
-    injected: GivenFigures,
+    injected: InjectedFigures,
     subject: Subject,
     fresh: Set<AccountEntry>,
     atMs: number,
@@ -121,7 +121,7 @@ export class InjectedFacts {
       .node;
   }
 
-  #facts(node: SubjectNode, injected: GivenFigures, atMs: number): Taken {
+  #facts(node: SubjectNode, injected: InjectedFigures, atMs: number): Taken {
     const { subject, facts } = node;
     const fields = fieldsOf(subject.scope);
     for (const [name, value] of Object.entries(injected.values)) facts.values[name] = value;

@@ -35,10 +35,10 @@ const cacheKiB = 4_096;
 
 /** @throws {HistoryError} */
 export function openDatabase(
-  given: string,
+  configuredPath: string,
   options: { readonly readonly?: boolean; readonly migrations?: readonly Migration[] } = {},
 ): OpenDatabase {
-  const file = path.resolve(given);
+  const file = path.resolve(configuredPath);
   try {
     if (fs.statSync(file, { throwIfNoEntry: false })?.isDirectory())
       throw new HistoryError("directory", file, `${file}: is a directory; name a file in it as history.path`);

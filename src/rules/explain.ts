@@ -25,13 +25,13 @@ export function explainParts(rule: ConditionRule, env: Env): readonly ExplainedP
 export function explainInputs(rule: ConditionRule, env: Env): readonly ExplainedInput[] {
   const inputs = new Map<string, ExplainedInput>();
   for (const read of rule.reads) {
-    const whose = read.symbol === null ? read.scope : `market ${read.symbol}`;
+    const owner = read.symbol === null ? read.scope : `market ${read.symbol}`;
     for (const source of read.sources) {
       const seenMs = factsOf(read, env)?.seenMs[source];
       const ageMs = seenMs === undefined ? null : ageOf(seenMs, env);
       const staleAfterMs = rule.staleAfterMs[source];
       const stale = ageMs === null || ageMs > staleAfterMs;
-      inputs.set(`${whose}\n${source}`, { whose, source, ageMs, staleAfterMs, stale });
+      inputs.set(`${owner}\n${source}`, { whose: owner, source, ageMs, staleAfterMs, stale });
     }
   }
   return [...inputs.values()];

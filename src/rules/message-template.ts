@@ -73,14 +73,14 @@ export function compileMessageTemplate(
     words: (data) => {
       const env = envOf(data);
       const words: WordedPart[] = [];
-      let room = maxLength;
+      let left = maxLength;
       for (const part of parts) {
         const own = typeof part === "string";
         const whole = own ? escapedLines(part) : print(part, env, printing);
-        const shown = shorten(whole, room);
+        const shown = shorten(whole, left);
         add(words, shown, own);
-        room -= [...shown].length;
-        if (shown !== whole || room <= 0) break;
+        left -= [...shown].length;
+        if (shown !== whole || left <= 0) break;
       }
       return words;
     },
@@ -146,8 +146,8 @@ export function factReader(
   const staleAfterMs = staleness(undefined, scheduleMs);
   const reads = named.flatMap(({ owner, field }) => {
     const [found] = namedFields([{ owner, field }]);
-    const whose = { scope: owner as ReadScope, symbol: null };
-    return found ? [{ owner, field, run: readField(`${owner}.${field}`, whose, found, staleAfterMs) }] : [];
+    const read = { scope: owner as ReadScope, symbol: null };
+    return found ? [{ owner, field, run: readField(`${owner}.${field}`, read, found, staleAfterMs) }] : [];
   });
   if (reads.length === 0) return () => undefined;
   return (env) => {

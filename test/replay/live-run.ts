@@ -187,7 +187,7 @@ export class LiveRun {
       ...{ clock, random: seededRandom(++this.#runs), sender: "perpwatch on test", instance: "/one.db" },
       stormFold: () => settings.routing.stormFold,
       observe: () => {},
-      word: (message) => {
+      applyTemplates: (message) => {
         this.#messages.set(message.itemIds[0]!, message);
         return message;
       },

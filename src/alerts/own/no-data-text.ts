@@ -324,10 +324,10 @@ export function detailsOf(text: NoDataText, of: TextSources, nowMs: number): Lin
   if (risky && stake.nearest !== null) lines.push(["Nearest position", nearestText(stake.nearest, nowMs)]);
   for (const row of missing.slice(0, maxRows)) {
     const of_ = [...row.wallets].sort();
-    const whose = of_.length > 0 ? of_ : row.symbols;
+    const names = of_.length > 0 ? of_ : row.symbols;
     const read = row.readMs === null ? "never" : formatTime(row.readMs, of.timezone);
     const cause = row.cause === null ? "" : `${row.cause}, `;
-    const owner = whose.length === 0 ? "" : ` of ${listed(whose)}`;
+    const owner = names.length === 0 ? "" : ` of ${listed(names)}`;
     lines.push(["Not read", `${row.words}${owner} (schedule ${row.source}): ${cause}last read ${read}`]);
   }
   if (missing.length > maxRows) lines.push(["Not read", `${missing.length - maxRows} more`]);
@@ -363,7 +363,7 @@ export function endSummary(
   const kinds = [
     ...new Set([...inOrder.filter((one) => !ofWallets(one)), ...inOrder.filter(ofWallets)].map(wordsOf)),
   ];
-  const whose =
+  const subjects =
     wallets.length === 0
       ? "from the exchange"
       : wallets.length === 1
@@ -372,8 +372,8 @@ export function endSummary(
   const more = kinds.length > maxKinds ? `; ${moreKinds(kinds.length - maxKinds)}` : "";
   const what = kinds.slice(0, maxKinds).join("; ") + more;
   return wasSilent
-    ? `The exchange answers again: ${what} ${whose}, ${after}`
-    : `Read again: ${what} ${whose}, ${after}`;
+    ? `The exchange answers again: ${what} ${subjects}, ${after}`
+    : `Read again: ${what} ${subjects}, ${after}`;
 }
 
 function moreKinds(count: number): string {

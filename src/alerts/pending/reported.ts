@@ -130,6 +130,6 @@ function plainTitle(changes: readonly AlertChange[]): string {
     return `${changes.length} alerts${ofWallet ? ` of ${alert.wallet}` : ""}`;
   }
   const oneSubject = all((one) => one.alert.subject === alert.subject);
-  const whose = oneSubject ? ` of ${alert.subject}` : ofWallet ? ` of ${alert.wallet}` : "";
-  return `${changes.length} × ${alert.rule}${whose}`;
+  const ofWhat = oneSubject ? ` of ${alert.subject}` : ofWallet ? ` of ${alert.wallet}` : "";
+  return `${changes.length} × ${alert.rule}${ofWhat}`;
 }

@@ -26,7 +26,7 @@ export interface FinalizerOptions {
   readonly clock: Clock;
   readonly sender: string;
   readonly instance: string;
-  readonly word: (message: Message) => Message;
+  readonly applyTemplates: (message: Message) => Message;
   readonly standing: FiringLists;
   /** The series of alerts, for channels that draw charts. */
   readonly charts: Charts | null;
@@ -95,7 +95,7 @@ export class Finalizer {
   /** Applies the wording; an error in it does not delay an alert. */
   #worded(message: Message): Message {
     try {
-      return this.#options.word(message);
+      return this.#options.applyTemplates(message);
     } catch (error) {
       const fields = { channel: this.#options.channel.name, messageId: message.id, error: String(error) };
       this.#options.log.warn(fields, "a channel's own words failed; the usual ones are sent");

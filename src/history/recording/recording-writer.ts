@@ -19,9 +19,9 @@ import { nothing, Picture } from "./recording-picture.ts";
 import { Streams } from "./recording-streams.ts";
 
 /** Maximum length of a text in the table of texts; longer ones would displace many short ones. */
-const longText = 64;
+const maxTextLength = 64;
 /** Maximum depth of encoded values; deeper ones are JSON text. None of our own are that deep. */
-const deepest = 64;
+const maxDepth = 64;
 /** Limits after which writing starts anew, to bound the memory. */
 const maxShapes = 5_000;
 const maxStreams = 200_000;
@@ -157,7 +157,7 @@ export class RecordingWriter {
     } else if (!value.isWellFormed()) {
       out.byte(tags.textRaw);
       out.text(value, "utf16le");
-    } else if (value.length > longText) {
+    } else if (value.length > maxTextLength) {
       out.byte(tags.textLong);
       out.text(value, "utf8");
     } else {
@@ -177,7 +177,7 @@ export class RecordingWriter {
       if (known !== null) out.byte(tags.null);
       return;
     }
-    if (this.#depth >= deepest) {
+    if (this.#depth >= maxDepth) {
       out.byte(tags.json);
       out.text(
         JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? `${inner}` : inner)),

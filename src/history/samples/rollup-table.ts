@@ -185,7 +185,7 @@ export function encodeRollUps(table: RollUpTable): Buffer {
 
 /** The prediction for the figures of one series, and their columns. */
 interface Figures {
-  readonly room: ArrayBuffer;
+  readonly memory: ArrayBuffer;
   readonly index: number;
   readonly count: Float64Array;
   readonly last: Float64Array;
@@ -220,14 +220,14 @@ export class StoredRollUps {
   /** Returns all figures of one series. */
   series(index: number): StatsColumns {
     const length = this.#length;
-    const room = new ArrayBuffer(8 * length * (kinds.length + 1));
-    const count = index === 0 ? this.#firstCounts : this.#counts(index, room);
-    const offsets = index === 0 ? this.#firstOffsets : this.#offsets(index, room);
-    const lastMs = new Float64Array(room, 8 * length * kinds.length, length);
+    const memory = new ArrayBuffer(8 * length * (kinds.length + 1));
+    const count = index === 0 ? this.#firstCounts : this.#counts(index, memory);
+    const offsets = index === 0 ? this.#firstOffsets : this.#offsets(index, memory);
+    const lastMs = new Float64Array(memory, 8 * length * kinds.length, length);
     for (let b = 0; b < length; b++) lastMs[b] = this.times[b]! + offsets[b]!;
-    const last = this.#column("last", index, room);
+    const last = this.#column("last", index, memory);
     for (let b = 0, before = 0; b < length; b++) before = last.take(b, before);
-    const of = { room, index, count, last: last.values };
+    const of = { memory, index, count, last: last.values };
     const min = this.#figures("min", of);
     const max = this.#figures("max", of);
     const sum = this.#figures("sum", of, min, max);
@@ -235,8 +235,8 @@ export class StoredRollUps {
     return { count, lastMs, last: last.values, min, max, sum, sumSquares };
   }
 
-  #counts(index: number, room: ArrayBuffer): Float64Array {
-    const column = this.#column("count", index, room);
+  #counts(index: number, memory: ArrayBuffer): Float64Array {
+    const column = this.#column("count", index, memory);
     const { values } = column;
     for (let b = 0; b < this.#length; b++)
       column.take(
@@ -246,31 +246,31 @@ export class StoredRollUps {
     return values;
   }
 
-  #offsets(index: number, room: ArrayBuffer): Float64Array {
-    const column = this.#column("lastMs", index, room);
+  #offsets(index: number, memory: ArrayBuffer): Float64Array {
+    const column = this.#column("lastMs", index, memory);
     for (let b = 0; b < this.#length; b++) column.take(b, index === 0 ? 0 : this.#firstOffsets[b]!);
     return column.values;
   }
 
   #figures(
     kind: "min" | "max" | "sum" | "sumSquares",
-    { room, index, count, last }: Figures,
+    { memory, index, count, last }: Figures,
     min: Float64Array = last,
     max: Float64Array = last,
     sum: Float64Array = last,
   ): Float64Array {
-    const column = this.#column(kind, index, room);
+    const column = this.#column(kind, index, memory);
     for (let b = 0; b < this.#length; b++)
       column.take(b, likelyFigure(kind, count[b]!, last[b]!, min[b]!, max[b]!, sum[b]!));
     return column.values;
   }
 
   /** @param memory for the columns of all kinds of one series: separate memory for each would cost more than its numbers */
-  #column(kind: Kind, index: number, room: ArrayBuffer): Column {
+  #column(kind: Kind, index: number, memory: ArrayBuffer): Column {
     const length = this.#length;
     const which = kinds.indexOf(kind);
     const offset = 8 * length * (1 + which * this.#width);
-    const column = new Column(length, room, 8 * length * which);
+    const column = new Column(length, memory, 8 * length * which);
     readColumn(this.#planes, offset, length * this.#width, index * length, column.words);
     return column;
   }
@@ -315,9 +315,9 @@ class Column {
   readonly values: Float64Array;
   readonly words: Uint32Array;
 
-  constructor(count: number, room = new ArrayBuffer(8 * count), offset = 0) {
-    this.values = new Float64Array(room, offset, count);
-    this.words = new Uint32Array(room, offset, 2 * count);
+  constructor(count: number, memory = new ArrayBuffer(8 * count), offset = 0) {
+    this.values = new Float64Array(memory, offset, count);
+    this.words = new Uint32Array(memory, offset, 2 * count);
   }
 
   put(index: number, value: number, likely: number): void {

@@ -75,10 +75,10 @@ function typeText(type: string): string {
 
 /** `usd(string)` → `usd takes a number; found text`. */
 function callText(call: string): string {
-  const [, path = call, given = ""] = /^(.*?)\((.*)\)$/.exec(call) ?? [];
+  const [, path = call, typeList = ""] = /^(.*?)\((.*)\)$/.exec(call) ?? [];
   // A method's name follows the type that it is called on.
   const name = path.split(".").at(-1)!;
-  const found = argumentsOf(given);
+  const found = argumentsOf(typeList);
   const forms = signatures.flatMap((one) => {
     const [, own, wanted = ""] = /^([^(]*)\((.*)\):/.exec(one) ?? [];
     return own === path || own === `string.${name}` ? [argumentsOf(wanted)] : [];

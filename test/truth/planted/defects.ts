@@ -392,10 +392,10 @@ const others: readonly Defect[] = [
   one(
     "alerts: nobody is told of a wallet's missing data while another's are told of",
     "src/alerts/notifications.ts",
-    "    const { receivers: notified, called } = this.enqueue(builder, change, to, null, { voids });",
+    "    const { receivers: notified, alerted } = this.enqueue(builder, change, to, null, { voids });",
     `    const others = [...this.#live.values()].filter((one) => one !== live && one.alert.rule === "Blind");
     const hidden = kind === "fired" && live.alert.rule === "Blind" && others.length > 0;
-    const { receivers: notified, called } = this.enqueue(builder, change, hidden ? [] : to, null, { voids });`,
+    const { receivers: notified, alerted } = this.enqueue(builder, change, hidden ? [] : to, null, { voids });`,
   ),
   one(
     "deliver: an inbox audit knows no notification",
