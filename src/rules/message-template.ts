@@ -65,7 +65,7 @@ export function compileMessageTemplate(
   );
   if (parts === undefined) return undefined;
   const reads = gathered.reads.map(({ scope, field }) => ({ owner: scope, field }));
-  const printing = { timezone, longest: maxValue, lines: true };
+  const printing = { timezone, maxLength: maxValue, lines: true };
   return {
     text,
     leads: reads.some(({ owner, field }) => owner === "alert" && field === "lead"),

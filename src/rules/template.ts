@@ -135,11 +135,11 @@ export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Print
 }
 
 /** Truncates before escaping, too, since the length of the value is not limited. */
-function shown(value: string, write: (text: string) => string, longest: number): string {
-  return shorten(write(value.slice(0, 4 * longest)), longest);
+function shown(value: string, write: (text: string) => string, maxLength: number): string {
+  return shorten(write(value.slice(0, 4 * maxLength)), maxLength);
 }
 
-export function shorten(text: string, longest: number): string {
+export function shorten(text: string, maxLength: number): string {
   const characters = [...text];
-  return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join("")}…`;
+  return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join("")}…`;
 }

@@ -14,7 +14,7 @@ import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import type { Subject } from "../../domain/subject.ts";
 import type { Unknown } from "../../rules/index.ts";
 import { noDataForMs } from "../patience.ts";
-import { DarkTime, darkWindowMs } from "./dark-time.ts";
+import { NoDataTime, noDataWindowMs } from "./no-data-time.ts";
 
 /** A rule that judges a subject, or one whose subjects are not known (`evaluate/no-data-watches.ts`). */
 export interface RuleOfSubject {
@@ -116,7 +116,7 @@ export class Gaps {
    * due.
    */
   readonly #ownMs = new Map<RuleOfSubject, number>();
-  readonly #darkTime: DarkTime;
+  readonly #noDataTime: NoDataTime;
   /** The due gaps that closed last, by key. */
   readonly #closed: Map<string, Closed>;
   /** The gaps from before a reload, until they are taken over. */
@@ -125,7 +125,7 @@ export class Gaps {
   /** @param before the gaps of the watch that is replaced at a reload */
   constructor(options: GapsOptions, before?: Gaps) {
     this.#options = options;
-    this.#darkTime = before ? before.#darkTime : new DarkTime();
+    this.#noDataTime = before ? before.#noDataTime : new NoDataTime();
     this.#closed = before ? before.#closed : new Map();
     this.#former = before ? before.#gaps : new Map();
   }
@@ -135,7 +135,7 @@ export class Gaps {
     for (const [key, { source, wallet, open, due, countsFromMs, dueMs, ...former }] of this.#former) {
       if (this.#gaps.has(key)) continue;
       if (open) {
-        this.#darkTime.add(key, countsFromMs, builder.atMs);
+        this.#noDataTime.add(key, countsFromMs, builder.atMs);
         const { steadyMs, causes } = former;
         if (due) this.#closed.set(key, { atMs: builder.atMs, steadyMs, causes: causes ?? noCauses });
         continue;
@@ -261,14 +261,15 @@ export class Gaps {
    * last closed.
    */
   #untilDueMs({ key, countsFromMs }: Gap, nowMs: number): number {
-    const fromMs = Math.max(nowMs - darkWindowMs, this.#closed.get(key)?.atMs ?? Number.NEGATIVE_INFINITY);
+    const fromMs = Math.max(nowMs - noDataWindowMs, this.#closed.get(key)?.atMs ?? Number.NEGATIVE_INFINITY);
     const openMs = Math.max(0, nowMs - Math.max(countsFromMs, fromMs));
-    return Math.max(0, noDataForMs - openMs - this.#darkTime.within(key, fromMs, nowMs));
+    return Math.max(0, noDataForMs - openMs - this.#noDataTime.within(key, fromMs, nowMs));
   }
 
   #make(key: string, source: NoDataSource, wallet: string | null, atMs: number): Gap {
     const former = this.#former.get(key);
-    const intermittent = former?.intermittent ?? this.#darkTime.within(key, atMs - darkWindowMs, atMs) > 0;
+    const intermittent =
+      former?.intermittent ?? this.#noDataTime.within(key, atMs - noDataWindowMs, atMs) > 0;
     const gap: Gap = {
       ...{ key, wallet, source, unjudged: new Set(), sinceMs: atMs, countsFromMs: atMs },
       ...{
@@ -329,10 +330,10 @@ export class Gaps {
    */
   #weigh(gap: Gap): void {
     const closed = this.#closed.get(gap.key);
-    const recent = closed !== undefined && gap.countsFromMs - closed.atMs < darkWindowMs ? closed : null;
+    const recent = closed !== undefined && gap.countsFromMs - closed.atMs < noDataWindowMs ? closed : null;
     const cause = this.#options.causeOf(gap.source, gap.wallet);
     if (recent !== null && (cause === null || recent.causes.has(null) || recent.causes.has(cause)))
-      gap.steadyMs = Math.max(gap.steadyMs, noDataForMs, Math.min(2 * recent.steadyMs, darkWindowMs));
+      gap.steadyMs = Math.max(gap.steadyMs, noDataForMs, Math.min(2 * recent.steadyMs, noDataWindowMs));
     gap.causes = new Set([...(recent?.causes ?? []), cause]);
   }
 
@@ -348,9 +349,9 @@ export class Gaps {
     const { atMs } = builder;
     // Single answers do not close it: it would be due again soon after each of them.
     const isSingle = atMs - countsFromMs < noDataForMs;
-    if (isSingle && this.#darkTime.within(name, atMs - darkWindowMs, countsFromMs) > 0)
+    if (isSingle && this.#noDataTime.within(name, atMs - noDataWindowMs, countsFromMs) > 0)
       gap.steadyMs = Math.max(gap.steadyMs, noDataForMs);
-    this.#darkTime.add(name, Math.max(countsFromMs, gap.sinceMs), atMs);
+    this.#noDataTime.add(name, Math.max(countsFromMs, gap.sinceMs), atMs);
     gap.open = false;
     gap.judgedMs = atMs;
     if (!gap.due || gap.steadyMs === 0) this.#close(gap, builder);

@@ -111,13 +111,13 @@ export class Digest {
       if (later === null || later > nowMs) break;
       dueMs = later;
     }
-    if (nowMs - dueMs < maxLateMs) return this.#tell({ ...kept, dueMs });
+    if (nowMs - dueMs < maxLateMs) return this.#send({ ...kept, dueMs });
     this.#log.warn({ dueMs }, "a digest is too late to be sent; the next one covers its time");
     return this.#arm({ fromMs: kept.fromMs }, nowMs);
   }
 
   /** Sends the due digest and sets the next time, in one commit. */
-  async #tell({ dueMs, fromMs }: Armed): Promise<void> {
+  async #send({ dueMs, fromMs }: Armed): Promise<void> {
     const { clock, receivers, post } = this.#options;
     const nowMs = clock.nowMs();
     const content = await this.#content(fromMs, nowMs, nowMs - dueMs > lateMs ? dueMs : null);
@@ -147,7 +147,7 @@ export class Digest {
     const leftMs = armed.dueMs - clock.nowMs();
     this.#cancel = clock.after(Math.min(Math.max(leftMs, 0), maxWaitMs), () => {
       if (clock.nowMs() < armed.dueMs) this.#wait(armed);
-      else this.#run(() => this.#tell(armed));
+      else this.#run(() => this.#send(armed));
     });
   }
 

@@ -58,8 +58,8 @@ export class LookBack {
 
   /** The longest period of all scopes, extended to the beginning of its minute, ms; 0: no rule looks back over samples. */
   get maxSpanMs(): number {
-    const longest = Math.max(0, ...[...this.#reaches.values()].map(({ spanMs }) => spanMs));
-    return longest === 0 ? 0 : longest + minuteMs;
+    const maxSpan = Math.max(0, ...[...this.#reaches.values()].map(({ spanMs }) => spanMs));
+    return maxSpan === 0 ? 0 : maxSpan + minuteMs;
   }
 
   /** True if windows need a series. */

@@ -295,7 +295,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: time without data is counted twice",
-    "src/alerts/own/dark-time.ts",
+    "src/alerts/own/no-data-time.ts",
     "Math.min(spell.toMs, toMs)",
     "Math.max(spell.toMs, toMs)",
   ),

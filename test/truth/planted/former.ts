@@ -416,7 +416,7 @@ export const former: readonly Defect[] = [
   one(
     "single answers in between take back the time without data",
     "src/alerts/own/gaps.ts",
-    "return Math.max(0, noDataForMs - openMs - this.#darkTime.within(key, fromMs, nowMs));",
+    "return Math.max(0, noDataForMs - openMs - this.#noDataTime.within(key, fromMs, nowMs));",
     "return Math.max(0, noDataForMs - openMs);",
   ),
   one(
