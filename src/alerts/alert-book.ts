@@ -54,7 +54,7 @@ export class AlertBook {
   }
 
   /** Restores held and silenced alerts and running escalation chains from history. */
-  recall(keep: KeptValues, alerts: readonly Alert[], nowMs: number): void {
+  restoreNotifications(keep: KeptValues, alerts: readonly Alert[], nowMs: number): void {
     const { holds, dispatch, escalations } = this.#notifications;
     holds.restore(keep, nowMs);
     dispatch.restore(keep);
@@ -187,8 +187,8 @@ export class AlertBook {
     const alert = this.#notifications.changes.alert(builder.atMs, from, true, `drill:${id}`);
     const change = this.#notifications.changes.change(builder, alert, "fired", from, from.happenedMs);
     for (const receiver of receivers)
-      builder.changes.owed.push({
-        id: ++this.ids.owed,
+      builder.changes.deliveryItems.push({
+        id: ++this.ids.item,
         changeId: change.id,
         alertId: alert.id,
         receiver,
@@ -288,7 +288,7 @@ export class AlertBook {
   ): Alert {
     const live = this.live.get(alert.id);
     // The acknowledgement covers the current text.
-    const past = live?.renew(builder.atMs) ?? false;
+    const isStale = live?.renew(builder.atMs) ?? false;
     const next: Alert = {
       ...(live?.alert ?? alert),
       acknowledgedBy: by,
@@ -296,8 +296,8 @@ export class AlertBook {
       acknowledgedSeverity: shown?.severity ?? alert.severity,
     };
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
-    const covered = shown ? shown.value : past ? alert.value : next.value;
-    const text = { details, facts: live?.facts, past, covered };
+    const covered = shown ? shown.value : isStale ? alert.value : next.value;
+    const text = { details, facts: live?.facts, isStale, covered };
     const change = this.#notifications.changes.change(builder, next, "acknowledged", text, null);
     this.#notifications.escalations.settle(alert.id, builder);
     // All receivers notified of the alert are notified of the acknowledgement.

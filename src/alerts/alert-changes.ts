@@ -13,7 +13,7 @@ import {
 export interface AlertIds {
   alert: number;
   change: number;
-  owed: number;
+  item: number;
 }
 
 export interface AlertChangesOptions {
@@ -74,10 +74,10 @@ export class AlertChanges {
     {
       details,
       facts,
-      past,
+      isStale,
       covered = alert.value,
     }: Pick<AlertText, "details" | "facts"> & {
-      readonly past?: boolean;
+      readonly isStale?: boolean;
       /** The value that an acknowledgement covers. Default: the alert's. */
       readonly covered?: number | null;
     },
@@ -102,7 +102,7 @@ export class AlertChanges {
           )
         : undefined;
     const limit = live?.limit(alert.severity, alert.value)?.text;
-    const isAdvised = alert.state === "firing" && !alert.shadow && !past;
+    const isAdvised = alert.state === "firing" && !alert.shadow && !isStale;
     const advice = isAdvised && !this.#live.get(alert.id)?.held ? this.#advise(alert, builder.atMs) : [];
     const change: AlertChange = {
       id: ++this.#ids.change,
@@ -117,7 +117,7 @@ export class AlertChanges {
       happenedMs,
       ...(stands === undefined ? {} : { stands }),
       ...(quiet === undefined ? {} : { quietIfAcknowledged: quiet }),
-      ...(past ? { past: true as const } : {}),
+      ...(isStale ? { past: true as const } : {}),
     };
     builder.changes.alerts.push(alert);
     builder.changes.alertChanges.push(change);

@@ -183,8 +183,8 @@ function stepLevel(level: LevelState, holds: boolean, elapsedMs: number, rule: L
     const becomesUncertain =
       !isCertain(rule.certain, level.severity) && isCertain(rule.certainBefore, level.severity);
     // Bounded, so that the value of a level that has fired does not change while nothing else does.
-    const mostMs = becomesUncertain && !level.active ? forMs - uncertainForMs : forMs;
-    const heldMs = Math.min((level.holds ? level.heldMs : 0) + spanMs, mostMs);
+    const maxHeldMs = becomesUncertain && !level.active ? forMs - uncertainForMs : forMs;
+    const heldMs = Math.min((level.holds ? level.heldMs : 0) + spanMs, maxHeldMs);
     return {
       severity: level.severity,
       active: level.active || heldMs >= forMs,

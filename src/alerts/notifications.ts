@@ -76,7 +76,7 @@ export class Notifications {
     this.dispatch = new Dispatch(
       {
         ...{ routes: this.#routes, builder, holds: this.holds, incidents: options.incidents },
-        nextId: () => ++ids.owed,
+        nextId: () => ++ids.item,
         alert: (id) => live.get(id)?.alert,
         isFresh: (id, nowMs) => {
           const one = live.get(id);
@@ -124,13 +124,13 @@ export class Notifications {
     {
       happenedMs = null,
       stands,
-      past = false,
+      isStale = false,
       voids = false,
       among,
     }: {
       readonly happenedMs?: number | null;
       readonly stands?: AlertChange["stands"];
-      readonly past?: boolean;
+      readonly isStale?: boolean;
       /** True if its acknowledgement became void. */
       readonly voids?: boolean;
       /** The receivers to notify. Left out: all that it concerns. */
@@ -142,15 +142,15 @@ export class Notifications {
       builder,
       live.alert,
       kind,
-      { details, facts, past },
+      { details, facts, isStale },
       happenedMs,
       stands,
     );
     // Receivers notified of the firing are notified of the end.
     if (live.held && kind !== "ended") return;
-    const to = among ?? this.#toTell(live, kind);
-    const { receivers: notified, called } = this.enqueue(builder, change, to, null, { voids });
-    for (const receiver of called) live.lastNotifiedMs.set(receiver, builder.atMs);
+    const to = among ?? this.#receiversOf(live, kind);
+    const { receivers: notified, alerted } = this.enqueue(builder, change, to, null, { voids });
+    for (const receiver of alerted) live.lastNotifiedMs.set(receiver, builder.atMs);
     if (kind === "ended") {
       this.escalations.settle(live.alert.id, builder);
       this.holds.sourceEnded(builder.atMs);
@@ -161,7 +161,7 @@ export class Notifications {
       this.escalations.settle(live.alert.id, builder);
     for (const receiver of notified) live.notifiedLevels.set(receiver, live.alert.severity);
     // A quiet change does not postpone the reminder of a critical alert.
-    if (notified.length === 0 || called.length > 0 || live.alert.severity !== "critical")
+    if (notified.length === 0 || alerted.length > 0 || live.alert.severity !== "critical")
       live.notifiedAtMs = builder.atMs;
     live.notified = notifiedWith(live.alert.value, live.notified, beginsAnew.has(kind));
     if (kind === "fired" || kind === "rose") live.reminders = 0;
@@ -173,7 +173,7 @@ export class Notifications {
    * Returns the receivers of a change: for an end, all that were notified of the alert; for a fall, those notified of a
    * higher level.
    */
-  #toTell(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
+  #receiversOf(live: LiveAlert, kind: AlertChangeKind): readonly string[] {
     const { alert, notifiedLevels } = live;
     if (kind === "ended") return [...notifiedLevels.keys()];
     if (kind === "fell")
@@ -200,8 +200,8 @@ export class Notifications {
     if (lapsed) live.alert = withoutAcknowledgement(live.alert);
     if (lapsed) this.beginChains(live.alert, builder);
     // A reminder states the current text. If that is unknown it states the newest known one, with its age.
-    const past = live.renew(atMs);
-    this.record(builder, live, "reminder", { past, voids: lapsed, among: due.among });
+    const isStale = live.renew(atMs);
+    this.record(builder, live, "reminder", { isStale, voids: lapsed, among: due.among });
   };
 
   /** Starts the escalation chains of an alert. */
@@ -221,9 +221,9 @@ export class Notifications {
     const live = this.#live.get(alertId);
     const alert = live?.alert ?? event;
     if (!alert || alert.acknowledgedAtMs !== null) return false;
-    const past = live?.renew(builder.atMs) ?? false;
+    const isStale = live?.renew(builder.atMs) ?? false;
     const details = [words, ...(live?.details ?? [])];
-    const content = { details, facts: live?.facts, past };
+    const content = { details, facts: live?.facts, isStale };
     const change = this.changes.change(builder, live?.alert ?? alert, "escalated", content, null);
     for (const receiver of this.enqueue(builder, change, receivers, null).receivers)
       live?.notifiedLevels.set(receiver, live.alert.severity);
@@ -240,16 +240,16 @@ export class Notifications {
     // The alert is acknowledged.
     if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.notifiedLevels.has(one)))
       return true;
-    const past = live.renew(builder.atMs);
+    const isStale = live.renew(builder.atMs);
     const { alert, details, facts } = live;
     const kinds = Map.groupBy(receivers, (receiver) =>
       newsOf(alert.severity, live.notifiedLevels.get(receiver)),
     );
     for (const [kind, some] of kinds) {
-      const change = this.changes.change(builder, alert, kind, { details, facts, past }, null);
-      const { receivers: notified, called } = this.enqueue(builder, change, some, null, { released: true });
+      const change = this.changes.change(builder, alert, kind, { details, facts, isStale }, null);
+      const { receivers: notified, alerted } = this.enqueue(builder, change, some, null, { released: true });
       for (const receiver of notified) live.notifiedLevels.set(receiver, alert.severity);
-      for (const receiver of called) live.lastNotifiedMs.set(receiver, builder.atMs);
+      for (const receiver of alerted) live.lastNotifiedMs.set(receiver, builder.atMs);
     }
     live.notifiedAtMs = builder.atMs;
     live.notified = notifiedWith(

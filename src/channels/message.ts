@@ -35,7 +35,7 @@ export interface RenderOptions {
   readonly apart?: boolean;
 }
 
-/** @param late given where the message leaves long after it was owed */
+/** @param late set if the message leaves long after it became pending */
 export function render(message: Message, options: RenderOptions = {}, late?: Late): Rendering {
   const { content } = message;
   const zone = options.timezone ?? "UTC";

@@ -16,7 +16,7 @@ import { type DeliverLog, silentLog } from "./log.ts";
 import { Work } from "./work.ts";
 
 export interface DrillsOptions {
-  readonly store: Pick<Store, "owed" | "messages">;
+  readonly store: Pick<Store, "deliveryItems" | "messages">;
   /** The names of all channels. */
   readonly channels: readonly string[];
   readonly clock: Clock;
@@ -133,12 +133,12 @@ export class Drills {
   /** Returns its outcome so far, by channel: null, or the reason why it was not taken. */
   async #look(alertId: number, channels: readonly string[]) {
     const { store, withinMs } = this.#options;
-    const owed = await store.owed({ alertIds: [alertId] });
+    const items = await store.deliveryItems({ alertIds: [alertId] });
     const messages = new Map((await store.messages({ alertIds: [alertId] })).map((one) => [one.id, one]));
     const failures = new Map<string, string | null>();
     let open = 0;
     for (const channel of channels) {
-      const item = owed.find(({ receiver }) => receiver === channel);
+      const item = items.find(({ receiver }) => receiver === channel);
       const message = messages.get(item?.messageId ?? "");
       const why = message?.lastFailure ? `: ${message.lastFailure}, ${message.lastDetail ?? ""}` : "";
       const standIn = message ? standInOf(message) : null;

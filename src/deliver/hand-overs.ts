@@ -120,7 +120,7 @@ export class HandOvers {
     const { plans, clock, store, post } = this.#options;
     const each = Object.entries(plans());
     if (this.#stopped || each.length === 0) return;
-    this.#before ??= await this.#recall();
+    this.#before ??= await this.#load();
     const nowMs = clock.nowMs();
     const keep: { name: string; value: string }[] = [];
     const messages: Message[] = [];
@@ -137,7 +137,7 @@ export class HandOvers {
     post(messages);
   }
 
-  async #recall(): Promise<Map<string, string>> {
+  async #load(): Promise<Map<string, string>> {
     const kept = [...(await this.#options.store.keep())].filter(([name]) => name.startsWith(keepPrefix));
     return new Map(kept.map(([name, value]) => [name.slice(keepPrefix.length), value]));
   }

@@ -4,7 +4,7 @@
  *   outbox.ts      sends until each item is delivered or dead; rows are written by journal.ts
  *   queue/         a queue for each channel (channel-queue.ts): each attempt (attempt.ts), when the channel may be tried (circuit.ts),
  *                  its health (health.ts)
- *   message/       the content of a message, fixed before it is sent (finalizer.ts, seal.ts)
+ *   message/       the content of a message, fixed before it is sent (finalizer.ts, make-message.ts)
  *   acknowledge/   acknowledges handled notifications at the exchange (acknowledger.ts), and compares its inbox (inbox-audit.ts)
  *   digest/        the digest
  */

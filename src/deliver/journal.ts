@@ -16,7 +16,7 @@ export interface Rows {
   readonly entries: readonly Entry[];
 }
 
-const again: Backoff = { firstMs: 1_000, mostMs: 10_000 };
+const again: Backoff = { firstMs: 1_000, maxMs: 10_000 };
 
 export interface JournalOptions {
   readonly store: Pick<Store, "commit">;
@@ -34,7 +34,7 @@ export class Journal {
   #tail: Promise<void> = Promise.resolve();
   #failures = 0;
   #cancel: (() => void) | null = null;
-  #sealFails = false;
+  #isFailing = false;
   #closed = false;
 
   constructor(options: JournalOptions) {
@@ -47,14 +47,15 @@ export class Journal {
   }
 
   /** Commits a finalized message. @returns false if the disk did not accept it: then nothing may be sent */
-  async seal(rows: Rows): Promise<boolean> {
+  async commitFinalized(rows: Rows): Promise<boolean> {
     try {
       await this.#options.store.commit([asChanges([rows])]);
-      this.#sealFails = false;
+      this.#isFailing = false;
       return true;
     } catch (error) {
-      if (!this.#sealFails) this.#warn(error, "a message cannot be sealed: the history does not take it");
-      this.#sealFails = true;
+      if (!this.#isFailing)
+        this.#warn(error, "a message cannot be stored, and is not sent yet: the history does not take it");
+      this.#isFailing = true;
       return false;
     }
   }
@@ -109,6 +110,6 @@ export class Journal {
 function asChanges(all: readonly Rows[]) {
   return changes({
     messages: all.flatMap(({ message }) => message ?? []),
-    owed: all.flatMap(({ entries }) => entries.map(({ item }) => item)),
+    deliveryItems: all.flatMap(({ entries }) => entries.map(({ item }) => item)),
   });
 }

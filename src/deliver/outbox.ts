@@ -13,7 +13,7 @@
 import { type Entry, takenUp } from "../alerts/pending/waiting.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { AlertChange, PresentAlert } from "../domain/alerts/alert.ts";
-import type { Message, OwedItem } from "../domain/alerts/delivery.ts";
+import type { DeliveryItem, Message } from "../domain/alerts/delivery.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Charts, Store } from "../domain/ports.ts";
@@ -33,7 +33,7 @@ import { Work } from "./work.ts";
 const hourMs = 3_600_000;
 
 export interface OutboxOptions {
-  readonly store: Pick<Store, "commit" | "owed" | "messages" | "alerts" | "alertChanges">;
+  readonly store: Pick<Store, "commit" | "deliveryItems" | "messages" | "alerts" | "alertChanges">;
   /** By name. The outbox starts and stops them. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly clock: Clock;
@@ -46,7 +46,7 @@ export interface OutboxOptions {
   /** The name that distinguishes this daemon's database from others on the same host: a part of message ids. */
   readonly instance: string;
   /** Applies the templates of the channel to a message before it is finalized. Default: the standard texts. */
-  readonly word?: (message: Message) => Message;
+  readonly applyTemplates?: (message: Message) => Message;
   /**
    * Returns the current state of an alert, null if it no longer fires. Left out: messages list others by their last
    * notified state.
@@ -106,7 +106,7 @@ class WorkingOutbox implements Outbox {
   readonly #log: DeliverLog;
   readonly #probe: Probe;
   readonly #journal: Journal;
-  readonly #lines = new Map<string, ChannelQueue>();
+  readonly #queues = new Map<string, ChannelQueue>();
   readonly #states = new Map<string, ChannelState>();
   /** By id of the item, until its end is recorded. */
   readonly #entries = new Map<number, Entry>();
@@ -136,13 +136,13 @@ class WorkingOutbox implements Outbox {
       onRecorded: ({ entries }) => this.#recorded(entries),
     });
     for (const [name, channel] of options.channels) {
-      const line = new ChannelQueue({
+      const queue = new ChannelQueue({
         ...{ channel, store, clock, random, probe, log },
         stateOf: (one) => this.#stateOf(one),
         journal: this.#journal,
         sender: options.sender,
         instance: options.instance,
-        word: options.word ?? ((message) => message),
+        applyTemplates: options.applyTemplates ?? ((message) => message),
         patienceMs: options.patienceMs ?? 24 * hourMs,
         stormFold: options.stormFold ?? (() => 3),
         standing: this.#standing,
@@ -150,7 +150,7 @@ class WorkingOutbox implements Outbox {
         cut: this.#cut.signal,
         track: this.#work.track,
       });
-      this.#lines.set(name, line);
+      this.#queues.set(name, queue);
     }
   }
 
@@ -171,21 +171,21 @@ class WorkingOutbox implements Outbox {
     signal.throwIfAborted();
     const messages = await store.messages({ open: true });
     const nowMs = this.#options.clock.nowMs();
-    const items = (await store.owed({ open: true })).map((item) => takenUp(item, nowMs));
+    const items = (await store.deliveryItems({ open: true })).map((item) => takenUp(item, nowMs));
     const changeIds = items.map(({ changeId }) => changeId);
     const changes = new Map(
       (await store.alertChanges({ ids: changeIds })).map((change) => [change.id, change]),
     );
-    await this.#recallStanding();
-    await this.#recallUrgent(items);
+    await this.#restoreStanding();
+    await this.#restoreUrgent(items);
     const orphans: Entry[] = [];
-    const sealed = new Map<string, Entry[]>(messages.map(({ id }) => [id, []]));
+    const finalized = new Map<string, Entry[]>(messages.map(({ id }) => [id, []]));
     for (const item of items) {
       const entry = this.#enter(item, changes.get(item.changeId), false);
-      const line = this.#lines.get(item.receiver);
-      const mates = sealed.get(item.messageId ?? "");
+      const queue = this.#queues.get(item.receiver);
+      const mates = finalized.get(item.messageId ?? "");
       if (mates) mates.push(entry);
-      else if (line) line.add(entry);
+      else if (queue) queue.add(entry);
       else orphans.push(entry);
     }
     const dropped = new Map<string, number>();
@@ -195,13 +195,13 @@ class WorkingOutbox implements Outbox {
     };
     const passed = await passedBefore(messages, items, store);
     for (const message of messages) {
-      const entries = sealed.get(message.id) ?? [];
-      const line = this.#lines.get(message.receiver);
-      if (line && !passed.has(message)) line.resume(message, entries);
-      else if (!line) await drop(entries, message, message.receiver);
+      const entries = finalized.get(message.id) ?? [];
+      const queue = this.#queues.get(message.receiver);
+      if (queue && !passed.has(message)) queue.resume(message, entries);
+      else if (!queue) await drop(entries, message, message.receiver);
     }
     for (const [message, later] of passed)
-      await this.#lines.get(message.receiver)?.endPassed(message, sealed.get(message.id) ?? [], later);
+      await this.#queues.get(message.receiver)?.endPassed(message, finalized.get(message.id) ?? [], later);
     for (const entry of orphans) await drop([entry], null, entry.item.receiver);
     for (const [channel, count] of dropped)
       observe({ kind: "dropped", atMs: nowMs, channel, messages: count });
@@ -209,22 +209,22 @@ class WorkingOutbox implements Outbox {
     if (this.#state === "stopped") return;
     this.#state = "running";
     signal.addEventListener("abort", () => void this.stop(), { once: true });
-    for (const line of this.#lines.values()) line.start();
+    for (const queue of this.#queues.values()) queue.start();
   }
 
   committed(changes: Changes): void {
     let freed = false;
     this.#noteEnds(changes);
-    const told = new Map(changes.alertChanges.map((change) => [change.id, change]));
+    const changeById = new Map(changes.alertChanges.map((change) => [change.id, change]));
     const fresh: Entry[] = [];
-    for (const item of changes.owed) {
+    for (const item of changes.deliveryItems) {
       const known = this.#entries.get(item.id);
       this.#passedOver.delete(item.alertId);
       if (known) {
         freed ||= known.stuck;
         known.stuck = false;
       } else if (item.status === "owed") {
-        fresh.push(this.#enter(item, told.get(item.changeId), false));
+        fresh.push(this.#enter(item, changeById.get(item.changeId), false));
       }
     }
     if (freed) this.#work.track(this.#journal.flush());
@@ -233,29 +233,29 @@ class WorkingOutbox implements Outbox {
 
   stuck(changes: Changes): void {
     this.#noteEnds(changes);
-    const told = new Map(changes.alertChanges.map((change) => [change.id, change]));
+    const changeById = new Map(changes.alertChanges.map((change) => [change.id, change]));
     const leaving: Entry[] = [];
-    for (const item of changes.owed) {
+    for (const item of changes.deliveryItems) {
       if (item.status !== "owed" || this.#entries.has(item.id)) continue;
       const before = this.#passedOver.get(item.alertId) ?? [];
       if (item.severity !== "critical") {
         if (before.some((entry) => entry.item.id === item.id)) continue;
-        const change = told.get(item.changeId) ?? null;
+        const change = changeById.get(item.changeId) ?? null;
         this.#passedOver.set(item.alertId, [...before, { item, change, stuck: true }]);
         continue;
       }
       // A critical alert is reported with its earlier items.
       this.#passedOver.delete(item.alertId);
       for (const entry of before) this.#entries.set(entry.item.id, entry);
-      leaving.push(...before, this.#enter(item, told.get(item.changeId), true));
+      leaving.push(...before, this.#enter(item, changeById.get(item.changeId), true));
     }
     this.#take(leaving);
   }
 
   post(messages: readonly Message[]): void {
     for (const message of messages) {
-      const line = this.#lines.get(message.receiver);
-      if (line) line.post(message);
+      const queue = this.#queues.get(message.receiver);
+      if (queue) queue.post(message);
       else {
         this.#lost++;
         this.#work.track(this.#giveUp([], message, message.receiver));
@@ -269,7 +269,7 @@ class WorkingOutbox implements Outbox {
   }
 
   status(): readonly ChannelStatus[] {
-    return [...this.#lines.values()].map((line) => line.status());
+    return [...this.#queues.values()].map((queue) => queue.status());
   }
 
   figures(): OutboxFigures {
@@ -297,14 +297,14 @@ class WorkingOutbox implements Outbox {
   async #stop(): Promise<void> {
     const was = this.#state;
     this.#state = "stopped";
-    for (const line of this.#lines.values()) line.drain();
+    for (const queue of this.#queues.values()) queue.drain();
     if (was === "running") await this.#work.idleWithin(this.#options.drainMs ?? 5_000, this.#options.clock);
-    for (const line of this.#lines.values()) line.stop();
+    for (const queue of this.#queues.values()) queue.stop();
     this.#cut.abort(new Error("perpwatch is stopping"));
     await this.#work.idleWithin(500, this.#options.clock);
     await this.#journal.flush();
     this.#journal.close();
-    await Promise.all([...this.#lines.values()].map(({ channel }) => channel.stop()));
+    await Promise.all([...this.#queues.values()].map(({ channel }) => channel.stop()));
   }
 
   /** Passes new items to their queues. */
@@ -312,18 +312,18 @@ class WorkingOutbox implements Outbox {
     if (entries.length === 0) return;
     const see = async () => {
       await this.#probe("owed-seen");
-      const lines = new Set<ChannelQueue>();
+      const queues = new Set<ChannelQueue>();
       for (const entry of entries) {
-        const line = this.#lines.get(entry.item.receiver);
-        if (!line) {
+        const queue = this.#queues.get(entry.item.receiver);
+        if (!queue) {
           this.#lost++;
           await this.#giveUp([entry], null, entry.item.receiver);
           continue;
         }
-        line.add(entry);
-        lines.add(line);
+        queue.add(entry);
+        queues.add(queue);
       }
-      for (const line of lines) line.pump();
+      for (const queue of queues) queue.pump();
     };
     this.#work.track(see());
   }
@@ -334,23 +334,23 @@ class WorkingOutbox implements Outbox {
   }
 
   /** Finds the critical changes, still pending for one receiver, that another receiver got before this start. */
-  async #recallUrgent(items: readonly OwedItem[]): Promise<void> {
+  async #restoreUrgent(items: readonly DeliveryItem[]): Promise<void> {
     const alertIds = [...new Set(items.filter(isUrgent).map(({ alertId }) => alertId))];
-    if (alertIds.length > 0) this.#urgent.recall(await this.#options.store.owed({ alertIds }));
+    if (alertIds.length > 0) this.#urgent.restore(await this.#options.store.deliveryItems({ alertIds }));
   }
 
   /** Restores the alerts that were notified as firing before this start, and their receivers. */
-  async #recallStanding(): Promise<void> {
+  async #restoreStanding(): Promise<void> {
     const { store } = this.#options;
     const firing = new Map((await store.alerts({ state: "firing" })).map((alert) => [alert.id, alert]));
     if (firing.size === 0) return;
-    for (const item of await store.owed({ alertIds: [...firing.keys()] })) {
+    for (const item of await store.deliveryItems({ alertIds: [...firing.keys()] })) {
       const alert = firing.get(item.alertId)!;
       this.#standing.note(item, { alert, kind: "fired" });
     }
   }
 
-  #enter(item: OwedItem, change: AlertChange | undefined, stuck: boolean): Entry {
+  #enter(item: DeliveryItem, change: AlertChange | undefined, stuck: boolean): Entry {
     const entry: Entry = {
       item: { ...item, status: "owed", messageId: null },
       change: change ?? null,

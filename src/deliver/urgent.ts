@@ -1,9 +1,9 @@
 /** Finds the critical changes that reached no receiver: one accepting channel is enough. */
 import { dueSinceMs, type Entry } from "../alerts/pending/waiting.ts";
-import { drillGroup, type OwedItem } from "../domain/alerts/delivery.ts";
+import { type DeliveryItem, drillGroup } from "../domain/alerts/delivery.ts";
 import type { CriticalFigures } from "./critical-figures.ts";
 
-export function isUrgent({ severity, groupKey }: Pick<OwedItem, "severity" | "groupKey">): boolean {
+export function isUrgent({ severity, groupKey }: Pick<DeliveryItem, "severity" | "groupKey">): boolean {
   return severity === "critical" && groupKey?.startsWith(drillGroup) !== true;
 }
 
@@ -13,7 +13,7 @@ export class Urgent {
   #lost = 0;
 
   /** @param items every delivery item of the alerts concerned */
-  recall(items: readonly OwedItem[]): void {
+  restore(items: readonly DeliveryItem[]): void {
     const open = new Set(
       items.filter(({ status }) => status === "owed" || status === "sealed").map(({ changeId }) => changeId),
     );

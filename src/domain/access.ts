@@ -13,7 +13,7 @@ export interface AccessEntry {
   /** SHA-256 of the secret, hex. */
   readonly hash: string;
   readonly kind: "session" | "token";
-  /** A token's own name; of a session the way in which it began. */
+  /** The name of a token; for a session, the way in which it began. */
   readonly name: string;
   readonly rights: Rights;
   readonly createdMs: number;

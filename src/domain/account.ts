@@ -1,5 +1,5 @@
 /**
- * The state of a wallet's trader accounts and of the markets, in the house's own words. Exact integers stay exact:
+ * The state of a wallet's trader accounts and of the markets, in perpwatch's own terms. Exact integers stay exact:
  * lots, quote lots (micro-dollars) and ticks are bigints; `…Usd` and `…Units` are doubles for ratios and display.
  */
 
@@ -34,7 +34,7 @@ export interface PositionState {
   /** Positive: will be received. */
   readonly unsettledFundingQuoteLots: bigint;
   readonly accumulatedFundingQuoteLots: bigint;
-  /** Changes when a position is closed and opened anew. */
+  /** Changes when a position is closed and opened again. */
   readonly sequence: string;
   readonly triggers: readonly TriggerState[];
 }
@@ -109,7 +109,7 @@ export interface MarketConfig {
   readonly isolatedOnly: boolean;
   /** Largest size that one liquidation takes; null: not known. */
   readonly maxLiquidationSizeBaseLots: bigint | null;
-  /** The most that a funding interval may cost, in percent of the notional; null: not stated. */
+  /** The maximum cost of a funding interval, in percent of the notional; null: not stated. */
   readonly maxFundingRatePercent: number | null;
   /** `active`, `afterHours`, `reopen`, open on the wire; null: no commodity. */
   readonly commodityStatus: string | null;
@@ -146,7 +146,7 @@ export interface MarketPrices {
   readonly statedFundingRate: number;
 }
 
-/** The exchange's own risk figures of one subaccount: the check of ours, never the source. */
+/** The exchange's own risk figures of one subaccount: only compared with ours. */
 export interface TraderViewState {
   readonly pdaIndex: number;
   readonly subaccount: number;

@@ -23,7 +23,7 @@ export type Random = () => number;
 /** The longest delay that a timer of Node takes, ms (24.8 days); it fires at once for a longer one. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** A timer for any delay; one that is longer than Node takes is set again until it has passed. */
+/** A timer for any delay; a delay above Node's maximum is split. */
 function timerAfter(ms: number, run: () => void): () => void {
   let timer: ReturnType<typeof setTimeout>;
   const set = (leftMs: number) => {

@@ -19,9 +19,9 @@ export type FieldValue = string | number | boolean | null;
 
 export interface Event {
   readonly kind: EventKind;
-  /** Natural key, unique together with `kind`. One canonical liquidation has one key whichever source told it first. */
+  /** Natural key, unique together with `kind`. One canonical liquidation has one key, whichever source reported it first. */
   readonly key: string;
-  /** Null for what belongs to the exchange or a market. */
+  /** Null for an event of the exchange or of a market. */
   readonly wallet: string | null;
   readonly pdaIndex: number | null;
   readonly subaccount: number | null;
@@ -36,17 +36,17 @@ export interface Event {
   readonly eventIndex: number;
   /** The fields that rules see, by the table of event kinds. An absent optional field is null. */
   readonly fields: Readonly<Record<string, FieldValue>>;
-  /** The raw record where it is worth keeping (notifications of unknown types, among others). */
+  /** The raw record, where it is kept (notifications of unknown types, among others). */
   readonly data: unknown;
-  /** Fetched as the past at the first sight of a wallet or market, or stored at a first start: windows read it, nothing in it fires. */
+  /** True if it was read as history of a new wallet or market, or stored at a first start: windows contain it, and it fires nothing. */
   readonly backfilled: boolean;
-  /** Only notifications: what acknowledging it takes. */
+  /** Only notifications: the data that acknowledging it needs. */
   readonly inbox: InboxItem | null;
-  /** Only canonical liquidations: the key of the notification that told of it, when one did. */
+  /** Only canonical liquidations: the key of the notification that reported it; null: none did. */
   readonly notificationKey: string | null;
 }
 
-/** The exchange's key of a notification, and whether somebody acknowledged it already. */
+/** The exchange's key of a notification, and its acknowledgement state. */
 export interface InboxItem {
   readonly source: "event" | "admin" | "general";
   readonly notificationType: string;
@@ -63,15 +63,15 @@ export interface InboxItem {
       }
     | { readonly type: "admin" | "general"; readonly id: number };
   readonly acked: boolean;
-  /** Key of the canonical liquidation that this notification tells of, when it does. */
+  /** Key of the canonical liquidation that this notification reports; null: none. */
   readonly liquidationKey: string | null;
-  /** It is of a type that tells of liquidations, and its data cannot be read: there may be one, of which nobody knows the key. */
+  /** True for a notification of a type that reports liquidations with unreadable data: the key of the liquidation is not known. */
   readonly unread?: true;
 }
 
 /**
- * The key under which earlier versions stored an event; null where it is the same. They kept one row of an announcement
- * for all wallets, so that its copies count as stored.
+ * The key under which earlier versions stored an event; null where it is the same. They stored one row of an announcement
+ * for all wallets, so its copies count as stored.
  */
 export function earlierKeyOf(key: string): string | null {
   return /^notification:admin:[^:]+:\d+$/.test(key)
@@ -84,8 +84,8 @@ export function eventName(kind: EventKind, key: string): string {
   return `${kind}/${key}`;
 }
 
-/** Begins the type of a notification of a type that is not known here, before the type as it came. */
+/** Prefix of the type of a notification of unknown type; the received type follows. */
 export const unknownType = "unknown type ";
 
-/** Begins the keys of the exchange's announcements. */
+/** Prefix of the keys of the exchange's announcements. */
 export const announcementKey = "notification:notification:admin:";

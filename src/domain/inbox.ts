@@ -10,11 +10,11 @@ export interface InboxDifference {
   readonly happenedMs: number;
   /** The measure that was taken, for people. */
   readonly done: string;
-  /** The audit before this one found it, too. */
+  /** True if the previous audit found it, too. */
   readonly lasting: boolean;
 }
 
-/** Unacknowledged there, and why, for people. */
+/** A notification that is unacknowledged at the exchange, with the reason, for people. */
 export interface InboxLeft {
   readonly key: string;
   readonly type: string;
@@ -25,7 +25,7 @@ export interface InboxLeft {
 export interface InboxAudit {
   readonly wallet: string;
   readonly atMs: number;
-  /** The reason why the inbox could not be read, for people; null: it was. */
+  /** The reason why the inbox could not be read, for people; null: it was read. */
   readonly failure: string | null;
   /** The number of notifications that the exchange listed. */
   readonly there: number;

@@ -24,21 +24,21 @@ export function limitsOf(written: WrittenLimits): Limits {
 
 /** Returns the limits of a wallet: its own replace all common ones of the same name. */
 export function mergedLimits(all: Limits, own: Limits): Limits {
-  // Most have nothing of their own, and share the same object.
+  // Most wallets have no limits of their own, and share the same object.
   if (Object.keys(own).length === 0) return all;
   const named = new Set(Object.keys(own).map(nameOf));
   const kept = Object.entries(all).filter(([key]) => !named.has(nameOf(key)));
   return { ...Object.fromEntries(kept), ...own };
 }
 
-/** @param symbol null: no market is meant @returns undefined where there is none for it */
+/** @param symbol null: no market @returns undefined if there is no limit for it */
 export function limitIn(limits: Limits, name: string, symbol: string | null): number | undefined {
   const keys = symbol === null ? [name] : [name, `${name}[${symbolKey(symbol)}]`, `${name}[${others}]`];
   const key = keys.find((one) => Object.hasOwn(limits, one));
   return key === undefined ? undefined : limits[key];
 }
 
-/** The markets that a limit is set for by name, and true for `rest` where the others have one too; null: it is one number, or none. */
+/** Returns the markets for which a limit is set by name, and `rest` true if the others have one too; null: it is one number, or none. */
 export function marketsOf(
   limits: Limits,
   name: string,

@@ -1,5 +1,5 @@
 /**
- * The input from outside, in the order in which it arrived: an answer, a failed read, an act, or time.
+ * The inputs of the watch, in order of arrival: an answer, a failed read, an action of a person, or time.
  *
  * `atMs` is our clock at arrival; windows, `for` and throttles run on it. `slot` orders answers about one account: an
  * older one is dropped. The exchange's own times are kept in the values and shown.
@@ -47,7 +47,7 @@ export interface DaemonFigures {
   readonly failedPolls: number;
   /** The failing reads and their causes, for people; empty while none does. */
   readonly failingReads: string;
-  /** Ours less the exchange's. */
+  /** Our clock less the exchange's. */
   readonly clockOffsetMs: number;
   readonly streamConnected: boolean;
   /** Share of the request ceiling in use, 0–1; 0 while requests wait for the end of a rate limit. */
@@ -60,7 +60,7 @@ export interface DaemonFigures {
   readonly waitingChannels: string;
   readonly databaseBytes: number;
   readonly authFailures: number;
-  /** Those that came more than a minute after their wallet's first within 15 min. */
+  /** Refusals more than a minute after the first one of their wallet within 15 min. */
   readonly repeatedAuthFailures: number;
   /** The names of all wallets of which a sign-in or session was refused within 15 min, with `, ` between them; empty while none was. */
   readonly refusedWallets: string;
@@ -72,35 +72,35 @@ export interface DaemonFigures {
   readonly loginTextRefused: string;
   /** The reason why nothing can be signed, for people; empty while it can. */
   readonly signerUnavailable: string;
-  /** Messages that their channels would not take since the start. */
+  /** Messages that their channels refused since the start. */
   readonly deadMessages: number;
   /** Records that did not fit the contract since the start. */
   readonly badRecords: number;
 }
 
-/** A value by the name that rules know it under; maps and lists as the fields that are maps and lists have them. */
+/** A value of a field of the rule language; maps and lists for the fields that have these types. */
 export type FigureScalar = number | boolean | string;
 export type FigureRecord = Readonly<Record<string, FigureScalar>>;
 export type Figure = FigureScalar | FigureRecord | readonly FigureRecord[];
 
-/** The figures of one subject that are stated instead of being computed from answers. */
-export interface GivenFigures {
+/** Injected facts: figures of one subject that are stated instead of being computed from answers. */
+export interface InjectedFigures {
   /** A subject's full name; a trader account, position or market that is not known yet appears with it. */
   readonly owner: string;
-  /** By field name; what is left out stays as it was. Durations in ms, times in ms since the epoch. */
+  /** By field name; fields left out do not change. Durations in ms, times in ms since the epoch. */
   readonly values: Readonly<Record<string, Figure>>;
-  /** The sources that answered; left out: those behind the fields that are given. */
+  /** The sources that answered; left out: those of the stated fields. */
   readonly sources?: readonly Source[];
-  /** For a trader account: the symbols of all its positions, so that those which are not listed are gone. */
+  /** For a trader account: the symbols of all its positions; others no longer exist. */
   readonly positions?: readonly string[];
-  /** For a trader account or a position: it is not there any more. */
+  /** True for a trader account or a position that no longer exists. */
   readonly gone?: boolean;
 }
 
 export type Observation =
   /**
-   * Every subaccount of one (wallet, PDA index). A subaccount that is not listed is gone. With `told`, only those are
-   * told of now: the others are neither confirmed nor gone, and nothing is as fresh as if all had been read.
+   * The subaccounts of one (wallet, PDA index). A subaccount that is not listed no longer exists. With `told`, the answer
+   * covers only those: the others are neither confirmed nor gone, and the age of the source does not change.
    */
   | {
       readonly kind: "accounts";
@@ -109,13 +109,13 @@ export type Observation =
       readonly atMs: number;
       readonly slot: number;
       readonly slotIndex: number;
-      /** They contain all of the ledger up to this place of the slot, and nothing after it. Absent: that is not known. */
+      /** True if they contain the ledger up to exactly this place of the slot. Absent: not known. */
       readonly exact?: boolean;
       readonly subaccounts: readonly SubaccountState[];
-      /** Indices of subaccounts; absent: all. */
+      /** The indices of the subaccounts that a partial answer covers; absent: all. */
       readonly told?: readonly number[];
     }
-  /** `live`: of the markets that moved, between two readings of all of them. They are judged at once. */
+  /** Prices. `live`: only those of markets that moved, between two readings of all; they are judged at once. */
   | {
       readonly kind: "prices";
       readonly atMs: number;
@@ -138,8 +138,8 @@ export type Observation =
       readonly exchangeMs: number;
     }
   /**
-   * The order book of one market: best prices in USD, and what rests within 50 bps of the middle on each side, in USD of
-   * notional. A side without orders has a bid of 0, an ask of +∞, and no depth.
+   * The order book of one market: best prices in USD, and the resting notional within 50 bps of the middle on each side,
+   * USD. A side without orders has a bid of 0, an ask of +∞, and no depth.
    */
   | {
       readonly kind: "depth";
@@ -150,7 +150,7 @@ export type Observation =
       readonly bidDepth50BpsUsd: number;
       readonly askDepth50BpsUsd: number;
     }
-  /** True while a market is in session, and the time of the next change, ms; null: it does not, as far as is known. */
+  /** The session state of a market, and the time of its next change, ms; null: none is known. */
   | {
       readonly kind: "calendar";
       readonly atMs: number;
@@ -167,9 +167,9 @@ export type Observation =
       readonly kind: "external";
       readonly atMs: number;
       readonly symbol: string;
-      /** Null: no other venue tells one. */
+      /** Null: no other venue states one. */
       readonly externalPriceUsd: number | null;
-      /** Null: there are too few candles to say. */
+      /** Null: there are too few candles. */
       readonly dailyVolatility: number | null;
     }
   | {
@@ -197,7 +197,7 @@ export type Observation =
         readonly ofMs: number;
         readonly valueUsd: number;
       }[];
-      /** At the start of a day; `accounts` by name are those that were asked about, whether they were there or not. */
+      /** At the start of a day; `accounts`: the names of the requested accounts, existing or not. */
       readonly midnight?: {
         readonly startMs: number;
         readonly usd: number;
@@ -205,8 +205,8 @@ export type Observation =
       };
     }
   /**
-   * New events of one source, oldest first; an empty list says that there was nothing new. Those already stored were
-   * taken out before. `unacked` is how many unacknowledged notifications the exchange shows (inbox reads only).
+   * New events of one source, oldest first; an empty list means that there were none. Stored ones were removed before.
+   * `unacked`: the number of unacknowledged notifications that the exchange lists (inbox reads only).
    */
   | {
       readonly kind: "events";
@@ -215,20 +215,20 @@ export type Observation =
       readonly atMs: number;
       readonly events: readonly Event[];
       readonly unacked?: number;
-      /** Told as it happened: it says nothing of what else the source holds, which is not read by it. */
+      /** True for events of a stream: they do not count as a reading of the source. */
       readonly live?: boolean;
-      /** The PDA index whose history was read; left out: that of the whole wallet. */
+      /** The PDA index whose history was read; left out: the history of the whole wallet. */
       readonly pdaIndex?: number;
       /**
-       * The time by which all lists that the source consists of for the wallet (its inboxes) had been read, ms; null: one was not since
-       * the start, or these are older rows. Left out: this answer is all of it.
+       * The time by which all lists of the source for the wallet (its inboxes) were read, ms; null: one of them was not read
+       * since the start, or these are older rows. Left out: the source has one list.
        */
       readonly wholeMs?: number | null;
-      /** Older rows only, read later: they do not say that there is nothing newer. */
+      /** True for older rows only, read later: there may be newer ones. */
       readonly past?: boolean;
-      /** All that happened after this time is told by now, ms; left out: nobody says so. */
+      /** The time after which all events have been read, ms; left out: not known. */
       readonly coversMs?: number;
-      /** Orders that rest now, as `orderName` has them, and when they were placed. */
+      /** The resting orders, named by `orderName`, with the time of placement. */
       readonly resting?: readonly { readonly order: string; readonly placedMs: number }[];
       /** The place at which the next reading continues; stored with the events. */
       readonly cursor?: { readonly name: string; readonly value: string };
@@ -260,7 +260,7 @@ export type Observation =
       readonly detail: string;
     }
   | { readonly kind: "daemon"; readonly atMs: number; readonly figures: DaemonFigures }
-  /** A channel that cannot be used, or can again: told on the other channels. */
+  /** A channel became unusable, or usable again: reported on the other channels. */
   | {
       readonly kind: "channel";
       readonly atMs: number;
@@ -268,80 +268,80 @@ export type Observation =
       readonly working: boolean;
       readonly detail: string;
     }
-  /** Messages that an earlier run owed to a channel that is not configured were given up. */
+  /** Pending messages of an earlier run were given up, because their channel is no longer configured. */
   | {
       readonly kind: "dropped";
       readonly atMs: number;
       readonly channel: string;
       readonly messages: number;
     }
-  /** A person acknowledged an alert, here as history has it: events are acknowledged long after they were told. */
+  /** A person acknowledged an alert. The alert is read from history: an event may be acknowledged long after its notification. */
   | {
       readonly kind: "acknowledged";
       readonly atMs: number;
       readonly alert: Alert;
       readonly by: string;
       readonly comment: string;
-      /** The level and the value that the person saw, which are what it covers. Left out: those of now. */
+      /** The level and the value that the person saw and acknowledged. Left out: the current ones. */
       readonly shown?: { readonly severity: Severity; readonly value: number | null };
     }
-  /** A person silenced something, or ended a silence before its time: the newest of its number counts. */
+  /** A person created a silence, or ended one before its time: the newest one of each number counts. */
   | { readonly kind: "silenced"; readonly atMs: number; readonly silence: Silence }
-  /** The exchange's inbox of a wallet was held against what is known here. */
+  /** The exchange's inbox of a wallet was compared with the history. */
   | {
       readonly kind: "inboxAudited";
       readonly atMs: number;
       readonly wallet: string;
-      /** The number of differences, those that were healed included. */
+      /** The number of differences, including repaired ones. */
       readonly differences: number;
-      /** Those that the audit before found, too; `key` of the notification. */
+      /** Those that the previous audit found, too; `key` of the notification. */
       readonly lasting: readonly { readonly kind: InboxDifferenceKind; readonly key: string }[];
     }
-  /** A fire drill: its marked alert goes to these channels, whatever the routes say. */
+  /** A fire drill: its marked alert is sent to these channels, regardless of routes. */
   | {
       readonly kind: "drill";
       readonly atMs: number;
       /** Different each time. */
       readonly id: string;
-      /** The person who wanted it, for people. */
+      /** The person who started it, for people. */
       readonly by: string;
       readonly receivers: readonly string[];
     }
-  /** The result. */
+  /** The result of a fire drill. */
   | {
       readonly kind: "drilled";
       readonly atMs: number;
       readonly id: string;
-      /** It ran by itself: nobody looked on. */
+      /** True if the schedule started it. */
       readonly scheduled: boolean;
-      /** `failure`, for people; null: it was taken in time. */
+      /** `failure`, for people; null: the channel took it in time. */
       readonly channels: readonly { readonly channel: string; readonly failure: string | null }[];
     }
-  /** The daemon begins to watch: at its start, and where its machine slept or its process was paused for a minute or more. */
+  /** The daemon begins to watch: at its start, and after its machine slept or its process was paused for a minute or more. */
   | {
       readonly kind: "started";
       readonly atMs: number;
       readonly version: string;
-      /** Up to when it watched before; null: it never did. */
+      /** The end of the time that it watched before; null: it never did. */
       readonly lastAliveMs: number | null;
     }
   | { readonly kind: "stopped"; readonly atMs: number }
-  /** The past, or a made-up world, told in the words of rules: all of these at once, and judged together. */
-  | { readonly kind: "figures"; readonly atMs: number; readonly given: readonly GivenFigures[] }
+  /** Injected facts of the past or of a test, by the names of the rule language: applied and judged together. */
+  | { readonly kind: "figures"; readonly atMs: number; readonly given: readonly InjectedFigures[] }
   /**
-   * A watch begins here, at a start or (`reloaded`) with newly read rules: it knows what history knows. Recorded, so that
-   * who replays makes a new one here, too; no watch is fed it.
+   * A new watch begins here, at a start or (`reloaded`) with newly read rules, with the state in history. It is recorded, so
+   * that a replay creates a new watch at the same place; it is not passed to a watch.
    */
   | {
       readonly kind: "watching";
       readonly atMs: number;
       readonly reloaded: boolean;
-      /** It took over what the watch before it knew. Absent: it knew what history holds and nothing else. */
+      /** True if it took over the state of the watch before it. Absent: it has only the state in history. */
       readonly wentOn?: true;
     }
   | { readonly kind: "time"; readonly atMs: number };
 
-/** All numbers seen of one owner at one moment; float64, unrounded. */
+/** All numbers read of one owner at one time; float64, unrounded. */
 export interface Tick {
   readonly atMs: number;
   /** `main/0.1` (an account and its positions), `main` (a wallet), `markets`, `exchange`, `daemon`. */

@@ -1,9 +1,15 @@
-/** The doors between rooms. Whoever needs one of these is handed it by the composition root. */
+/** The interfaces between folders. The composition root passes the implementations to their users. */
 
 import type { AccessEntry } from "./access.ts";
 import type { Alert, AlertChange, RuleState, Severity } from "./alerts/alert.ts";
 import type { ChartSeries } from "./alerts/chart.ts";
-import type { Acknowledgement, Message, MessageContent, OwedItem, SendFailure } from "./alerts/delivery.ts";
+import type {
+  Acknowledgement,
+  DeliveryItem,
+  Message,
+  MessageContent,
+  SendFailure,
+} from "./alerts/delivery.ts";
 import type { ExplainAnswer } from "./alerts/explanation.ts";
 import type { Silence, SilenceWish } from "./alerts/silence.ts";
 import type { Event, EventKind } from "./event.ts";
@@ -42,7 +48,7 @@ export interface RecordingQuery {
   readonly toMs?: number;
 }
 
-/** From when to when observations are recorded, ms, and where some of them were let go of. */
+/** The span of the recorded observations, ms, and the gaps in which some were discarded. */
 export interface Recorded {
   readonly fromMs: number;
   readonly toMs: number;
@@ -59,7 +65,7 @@ export interface EventQuery {
   readonly newestFirst?: boolean;
 }
 
-/** The store: one write verb, and the questions that its users ask. */
+/** The store: one method that writes, and the queries of its users. */
 export interface Store {
   /**
    * Writes all of these in one transaction, in order. Events that are stored already are left as they are.
@@ -67,7 +73,7 @@ export interface Store {
    */
   commit(batch: readonly Changes[]): Promise<void>;
 
-  /** The subset of these that is stored already, as `eventName(kind, key)`. */
+  /** Returns the subset of these that is stored already, as `eventName(kind, key)`. */
   knownEvents(
     keys: readonly { readonly kind: EventKind; readonly key: string }[],
   ): Promise<ReadonlySet<string>>;
@@ -78,14 +84,14 @@ export interface Store {
   /** The same, many at a time. */
   rollupBlocks(query: RollUpQuery): AsyncIterable<RollUpBlock>;
   /**
-   * The input of the watch, in that order and exactly as it was, from the last point at or before `fromMs` at which reading
-   * can begin; it ends before the first observation that is later than `toMs`. Where no watch began at that point, it is led
-   * by the last observation of each kind and owner that was not seen again for long, at its own time.
+   * Returns the input of the watch, in order and unchanged, from the last point at or before `fromMs` at which reading can
+   * begin to before the first observation that is later than `toMs`. If no watch began at that point, the last observation of
+   * each kind and owner that was not repeated for long comes first, with its own time.
    */
   recording(query: RecordingQuery): AsyncIterable<Observation>;
-  /** Null: nothing is recorded. */
+  /** Returns the recorded span; null: nothing is recorded. */
   recorded(): Promise<Recorded | null>;
-  /** Every owner of which there are ticks. */
+  /** Returns every owner that has ticks. */
   tickOwners(): Promise<readonly string[]>;
   events(query: EventQuery): Promise<readonly Event[]>;
   eventByKey(kind: EventKind, key: string): Promise<Event | null>;
@@ -96,7 +102,7 @@ export interface Store {
   alerts(query: {
     readonly state?: Alert["state"];
     readonly ids?: readonly number[];
-    /** Only those of rules in shadow mode, or only the others. */
+    /** True: only those of rules in shadow mode; false: only the others. */
     readonly shadow?: boolean;
     readonly limit?: number;
   }): Promise<readonly Alert[]>;
@@ -104,17 +110,17 @@ export interface Store {
     readonly alertId?: number;
     readonly ids?: readonly number[];
   }): Promise<readonly AlertChange[]>;
-  owed(query: {
+  deliveryItems(query: {
     readonly open?: boolean;
     readonly alertIds?: readonly number[];
-  }): Promise<readonly OwedItem[]>;
+  }): Promise<readonly DeliveryItem[]>;
   messages(query: {
     readonly open?: boolean;
     readonly alertIds?: readonly number[];
     readonly ids?: readonly string[];
-    /** Sealed then or later, ms. */
+    /** Minimum time of finalizing, ms. */
     readonly sealedFromMs?: number;
-    /** Told of the incident with this id. */
+    /** The id of the incident that the messages belong to. */
     readonly incident?: string;
     readonly severity?: Severity;
   }): Promise<readonly Message[]>;
@@ -122,37 +128,38 @@ export interface Store {
     readonly open?: boolean;
     readonly keys?: readonly string[];
     readonly wallet?: string;
-    /** Those that one of these alerts decides. */
+    /** Selects those that depend on one of these alerts. */
     readonly alertIds?: readonly number[];
   }): Promise<readonly Acknowledgement[]>;
   cursors(): Promise<ReadonlyMap<string, string>>;
   keep(): Promise<ReadonlyMap<string, string>>;
   /** The highest ids in use, so that the next ones follow. */
-  lastIds(): Promise<{ readonly alert: number; readonly change: number; readonly owed: number }>;
+  lastIds(): Promise<{ readonly alert: number; readonly change: number; readonly item: number }>;
   /** The newest time that the daemon observed and wrote, by its corrected clock, ms; null for a new database. */
   lastAliveMs(): Promise<number | null>;
   sizeBytes(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Sessions at rest: opaque sealed bytes by wallet. Saved durably before the call returns. */
+/** Stored sessions: opaque encrypted bytes by wallet. Saved durably before the call returns. */
 export interface SessionStore {
   load(wallet: string): Promise<Uint8Array | null>;
   save(wallet: string, sealed: Uint8Array): Promise<void>;
   remove(wallet: string): Promise<void>;
 }
 
-/** Sessions and tokens of the local listener at rest. Saved and removed durably before the call returns. */
+/** Stored sessions and tokens of the local listener. Saved and removed durably before the call returns. */
 export interface AccessStore {
-  /** Null for each that is not as perpwatch stores them. */
+  /** Returns null for each entry that does not have the stored form. */
   accessEntries(): Promise<readonly (AccessEntry | null)[]>;
-  /** Takes the place of one with the same hash. */
+  /** Replaces one with the same hash. */
   saveAccess(entry: AccessEntry): Promise<void>;
   removeAccess(hash: string): Promise<void>;
 }
 
 /**
- * Receives observations. Resolves when it was judged and what follows from it was committed (or is held, see degraded mode).
+ * Receives observations. Resolves when the observation was judged and the result was committed (or is held, see degraded
+ * mode).
  */
 export interface Ingest {
   observe(observation: Observation): Promise<void>;
@@ -161,8 +168,9 @@ export interface Ingest {
 /** The actions that people can take from a shell, a chat or the page. */
 export interface Actions {
   /**
-   * @param shown number of the change that the person saw, whose level and value are what it covers; left out: those of now
-   * @returns `rose`: it is of a higher level by now than what was shown, which nothing was acknowledged of
+   * @param shown number of the change that the person saw: the acknowledgement covers its level and value; left out: the
+   * current ones
+   * @returns `rose`: the alert is at a higher level than the one shown; nothing was acknowledged
    */
   acknowledgeAlert(
     id: number,
@@ -170,11 +178,11 @@ export interface Actions {
     comment: string,
     shown?: number,
   ): Promise<"done" | "unknown" | "ended" | "already" | "rose">;
-  /** Newest first, those that are over since not too long among them. */
+  /** Returns silences, newest first, including those that ended recently. */
   silences(): readonly Silence[];
-  /** @param preview only says what it would hold; nothing is silenced */
+  /** @param preview true: returns what it would hold, and silences nothing */
   silence(wish: SilenceWish, preview: boolean): Promise<SilenceOutcome>;
-  /** Ends a silence before its time: what it held is told. */
+  /** Ends a silence before its time: notifications that it held are sent. */
   expireSilence(id: number, by: string): Promise<"done" | "unknown" | "over">;
 }
 
@@ -183,14 +191,14 @@ export type SilenceOutcome =
   | { readonly kind: "done"; readonly silence: Silence; readonly holds: readonly Alert[] }
   | { readonly kind: "wrong"; readonly problem: string };
 
-/** Selects alerts; what is left out does not narrow. Newest first. */
+/** Selects alerts, newest first; omitted fields select all. */
 export interface AlertQuery {
-  /** Those of rules in shadow mode, and no others; left out: none of them. */
+  /** True: only those of rules in shadow mode; left out: none of them. */
   readonly shadow?: boolean;
   readonly state?: Alert["state"];
   readonly rule?: string;
   readonly wallet?: string;
-  /** Those that reached it and nothing worse, or fire at it; with `state: "firing"`, those that fire at it. */
+  /** Selects alerts whose worst level it is, or that fire at it; with `state: "firing"`, those that fire at it. */
   readonly severity?: Severity;
   readonly limit: number;
 }
@@ -200,11 +208,11 @@ export interface AlertStory {
   readonly alert: Alert;
   /** Oldest first. */
   readonly changes: readonly AlertChange[];
-  readonly owed: readonly OwedItem[];
+  readonly owed: readonly DeliveryItem[];
   readonly messages: readonly Message[];
   /** The event, of an alert about an event. */
   readonly event?: Event | null;
-  /** The acknowledgements of notifications that are acknowledged when it was handled. */
+  /** The acknowledgements that depend on the handling of this alert. */
   readonly acknowledgements?: readonly Acknowledgement[];
 }
 
@@ -215,7 +223,7 @@ export interface NotificationQuery {
   readonly limit: number;
 }
 
-/** A notification of the exchange, and where it stands on its way to being acknowledged; null: nothing was decided. */
+/** A notification of the exchange and the state of its acknowledgement; null: nothing was decided. */
 export interface NotificationRow {
   readonly event: Event;
   readonly acknowledgement: Acknowledgement | null;
@@ -259,7 +267,7 @@ export type SessionOutcome =
   | { readonly kind: "watchOnly" }
   | { readonly kind: "failed"; readonly detail: string };
 
-/** Every wallet has fresh data, or why not, a line a reason for people. */
+/** Readiness: true if every wallet has fresh data; else the reasons, one line each, for people. */
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
@@ -275,10 +283,10 @@ export type DrillOutcome =
       readonly withinMs: number;
     }
   | { readonly kind: "unknown"; readonly channel: string }
-  /** Nothing can be recorded now, so nothing could be followed. */
+  /** History takes no commits, so the deliveries could not be followed. */
   | { readonly kind: "degraded" };
 
-/** A digest for a person who asked for one. */
+/** The answer to a person's request for a digest. */
 export type DigestAnswer =
   | { readonly kind: "told"; readonly content: MessageContent; readonly messageIds: readonly string[] }
   | { readonly kind: "unknown"; readonly channel: string };
@@ -301,13 +309,13 @@ export interface DashboardSource extends Actions {
   /** Sends one marked test message, once; null: no such channel. */
   testChannel(name: string): Promise<SendOutcome | null>;
   /**
-   * The digest of now; with receivers it is sealed for each and owed to them.
-   * @returns `unknown`: the first of them that is no channel
+   * Makes the current digest; with receivers a message is finalized for each and sent.
+   * @returns `unknown`: the first receiver that is no channel
    */
   digest(receivers: readonly string[]): Promise<DigestAnswer>;
-  /** Gives free space in the database back to the disk, for some seconds at most. */
+  /** Returns free space of the database to the disk, for some seconds at most. */
   compactHistory(): Promise<Compacted>;
-  /** Holds the exchange's inbox against what is known here, now. @param wallet absent: all; null: no such wallet with a session */
+  /** Compares the exchange's inbox with the history now. @param wallet absent: all @returns null: no such wallet with a session */
   auditNotifications(wallet?: string): Promise<readonly InboxAudit[] | null>;
   /** Begins a fire drill. @param channels none: all */
   drill(channels: readonly string[], by: string): Promise<DrillOutcome>;
@@ -316,27 +324,27 @@ export interface DashboardSource extends Actions {
   logout(wallet: string): Promise<SessionOutcome | null>;
 }
 
-/** The questions and actions of chats: a part of what shells can. */
+/** The queries and actions of chats: a subset of those of shells. */
 export type ChatActions = Pick<
   DashboardSource,
   "status" | "alert" | "acknowledgeAlert" | "silence" | "silences"
 > & {
   /**
-   * Finds what a message showed, with what was edited into it.
+   * Finds the changes that a message showed, including later edits.
    * @param revision number of the newest change in it
-   * @returns the newest change of each alert up to then, but for those that are over; null: there is no such message
+   * @returns the newest change of each alert up to then, except ended ones; null: there is no such message
    */
   shownIn(messageId: string, revision: number): Promise<readonly AlertChange[] | null>;
-  /** The critical messages that were sealed then or later, oldest first. */
+  /** The critical messages that were finalized at this time or later, oldest first. */
   criticalMessages(sealedFromMs: number): Promise<readonly Message[]>;
 };
 
 export interface Charts {
-  /** Null: there is no such alert, or its rule looks at no single series. */
+  /** Returns null if there is no such alert, or its rule does not read a single series. */
   series(alertId: number): Promise<ChartSeries | null>;
 }
 
-/** Work that was committed and now has to be done, told to the rooms that do it. */
+/** Committed changes, passed to the parts that act on them. */
 export interface Committed {
   readonly changes: Changes;
 }

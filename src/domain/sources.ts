@@ -1,11 +1,11 @@
-/** The data sources of the exchange: everything that is asked on a schedule, a row each. The names are those of `schedules:`. */
+/** The data sources of the exchange: one row for everything that is requested on a schedule. The names are those of `schedules:`. */
 
 interface SourceRow {
   /** For people who do not know the names. Fits after "no": `no prices`. */
   readonly words: string;
-  /** An answer is about a wallet, the exchange, or one market after the other, which have their own ages. */
+  /** The subject of one answer: a wallet, the exchange, or a single market; each has an age of its own. */
   readonly of: "wallet" | "exchange" | "market";
-  /** The usual schedule. `atRisk`: of wallets at risk; `whenStreaming`: while the stream brings the same. */
+  /** The default schedule. `atRisk`: for wallets at risk; `whenStreaming`: while the stream carries the same data. */
   readonly every: string;
   readonly atRisk?: string;
   readonly whenStreaming?: string;
@@ -13,13 +13,13 @@ interface SourceRow {
   readonly cost: "one" | "wallets" | "indices" | "accounts" | "inboxes" | "markets" | "equityCheck" | "none";
   /** The lane of its requests (`exchange/requests/budget.ts`). */
   readonly lane: "prices" | "state" | "inbox" | "rest";
-  /** Its place where requests are handed out. */
+  /** Its rank when requests are scheduled. */
   readonly turn: number;
-  /** It is read of those markets alone of which a rule or a template needs it. */
+  /** True if it is read only for markets for which a rule or a template needs it. */
   readonly whenNeeded?: true;
-  /** Asked for at once where new rules may read it. Histories come at their own pace. */
+  /** True if it is requested at once when new rules may read it. Histories are not. */
   readonly atReload?: true;
-  /** Its answers change what is at stake. */
+  /** True if its answers change what is at stake. */
   readonly atStake?: true;
 }
 
@@ -95,7 +95,7 @@ export const sourceTable = {
 
 export type Source = keyof typeof sourceTable;
 
-/** The sources that are read market by market, and only of those that somebody needs. */
+/** The sources that are read for each market separately, and only for needed markets. */
 export type MarketRead = {
   [S in Source]: (typeof sourceTable)[S] extends { readonly whenNeeded: true } ? S : never;
 }[Source];
@@ -108,18 +108,18 @@ export const sourceRow = (source: Source): SourceRow => sourceTable[source];
 const where = (holds: (one: SourceRow) => boolean): readonly Source[] =>
   sources.filter((source) => holds(sourceRow(source)));
 
-/** No wallet owns these: they are of the exchange and its markets. */
+/** Sources of the exchange and its markets: they belong to no wallet. */
 export const exchangeSources: ReadonlySet<Source> = new Set(where((one) => one.of !== "wallet"));
-/** Read one market after the other: each has its own age. */
+/** Sources that are read for each market separately: each market has an age of its own. */
 export const marketSources: ReadonlySet<Source> = new Set(where((one) => one.of === "market"));
 export const marketReads = where((one) => one.whenNeeded === true) as readonly MarketRead[];
 /** Sources whose answers change what is at stake. */
 export const stakeSources: ReadonlySet<Source> = new Set(where((one) => one.atStake === true));
-/** The order in which requests are handed out. */
+/** The sources in the order in which their requests are scheduled. */
 export const sourceOrder: readonly Source[] = sources.toSorted(
   (a, b) => sourceRow(a).turn - sourceRow(b).turn,
 );
-/** Asked for at once where new rules may read them, what risk rests on first. */
+/** The sources that are requested at once when new rules may read them, those of risk figures first. */
 export const reloadSources: readonly Source[] = sourceOrder.filter(
   (source) => sourceRow(source).atReload === true,
 );

@@ -5,7 +5,7 @@ import type { FailureCause, FailureReason } from "./observation.ts";
 import type { Source } from "./sources.ts";
 
 /** The reasons why rules have no data: a source that is silent, or a configuration that names what is not there. */
-export type BlindSource = Source | "configuration";
+export type NoDataSource = Source | "configuration";
 
 export interface PositionStatus {
   readonly name: string;
@@ -24,7 +24,7 @@ export interface AccountStatus {
   readonly name: string;
   readonly state: string | null;
   readonly riskTier: string | null;
-  /** As of a position. */
+  /** The same as of a position. */
   readonly seenMs: number | null;
   readonly figures: Readonly<Record<string, number | null>>;
   readonly positions: readonly PositionStatus[];
@@ -41,7 +41,7 @@ export interface WalletStatus {
   /** The time at which its trader state was last seen, ms; null: not yet. */
   readonly seenMs: number | null;
   readonly unacked: number | null;
-  /** A change of collateral that no history explains yet, for people: its profit is not known therefore. Absent: none. */
+  /** A change of collateral that no history explains yet, for people: meanwhile its profit is not known. Absent: none. */
   readonly unexplained?: string;
   readonly figures: Readonly<Record<string, number | null>>;
   readonly accounts: readonly AccountStatus[];
@@ -53,22 +53,22 @@ export interface MarketStatus {
   readonly figures: Readonly<Record<string, number | null>>;
 }
 
-/** Its texts and its value are those of now, wherever now is known. */
+/** Texts and value are current if the current figures are known. */
 export interface FiringAlert extends Alert {
-  /** The time at which they are, ms. */
+  /** The time of its texts and value, ms. */
   readonly textAtMs: number;
-  /** Absent: its end waits for nothing. */
+  /** The wait of its end. Absent: its end does not wait. */
   readonly endingWait?: EndingWait;
   /** Its condition no longer holds: it ends unless that returns. */
   readonly gone?: true;
 }
 
-/** The number of a condition's subjects in each data state, which stands beside the state of their alerts. */
+/** The number of a condition's subjects in each data state, separate from the state of their alerts. */
 export interface RuleDataStates {
   readonly rule: string;
   readonly mode: "live" | "shadow";
   readonly ok: number;
-  /** The inputs are missing, too old, or say nothing yet. */
+  /** The inputs are missing, too old, or not sufficient yet. */
   readonly noData: number;
   /** Its expression has no result. */
   readonly error: number;
@@ -79,8 +79,8 @@ export interface UnjudgedSubject {
   readonly rule: string;
   readonly subject: string;
   readonly state: "noData" | "error";
-  /** The missing source; null where no reading would help: a window that is not covered yet, arithmetic without a result. */
-  readonly source: BlindSource | null;
+  /** The missing source; null if no reading would help: a window that is not covered yet, arithmetic without a result. */
+  readonly source: NoDataSource | null;
   /** For people. */
   readonly detail: string;
   readonly sinceMs: number;
@@ -96,18 +96,18 @@ export interface WatchStatus {
     readonly active: boolean | null;
     readonly gated: boolean | null;
     readonly withdrawalsAvailable: boolean | null;
-    /** The time at which it was said, ms. */
+    /** Its time, ms. */
     readonly seenMs: number | null;
   };
   readonly firing: readonly FiringAlert[];
-  /** Those of rules in shadow mode, of which nobody is told. */
+  /** Alerts of rules in shadow mode: nobody is notified. */
   readonly shadow: readonly FiringAlert[];
   /** Without those of rules in shadow mode. */
   readonly pending: readonly {
     readonly rule: string;
     readonly subject: string;
     readonly severity: string;
-    /** The beginning of this run of the condition, ms. */
+    /** The time since which the condition has held, ms. */
     readonly sinceMs: number;
     /** The part of it that counts for `for`, ms: the time in which the inputs were fresh and the condition held. */
     readonly heldMs: number;
@@ -116,7 +116,7 @@ export interface WatchStatus {
   }[];
   readonly blind: readonly {
     readonly wallet: string | null;
-    readonly source: BlindSource;
+    readonly source: NoDataSource;
     readonly sinceMs: number;
     readonly rules: readonly string[];
   }[];
@@ -128,7 +128,7 @@ export interface WatchStatus {
   readonly viewMismatches: number;
 }
 
-/** Nothing can be read from the exchange at all. */
+/** The state in which nothing can be read from the exchange. */
 export interface ExchangeOutage {
   /** The time of the first read that failed, ms. */
   readonly sinceMs: number;
@@ -156,7 +156,7 @@ export interface ScheduleStatus {
   readonly catchUpFailure: (NonNullable<ScheduleStatus["lastFailure"]> & { readonly times: number }) | null;
 }
 
-/** A source that is read less often than configured, and the age that data of it may have therefore. */
+/** A source that is read less often than configured, and the resulting age of its data. */
 export interface StretchedSource {
   readonly source: Source;
   readonly staleAfterMs: number;
@@ -167,14 +167,14 @@ export interface StretchedSource {
 export interface ChannelStatus {
   readonly name: string;
   readonly kind: string;
-  /** False while only mending it can help. */
+  /** False while it has a fault that a person has to fix. */
   readonly working: boolean;
-  /** The last attempt failed, and it is tried again by itself. */
+  /** True if the last attempt failed and will be repeated. */
   readonly retrying: boolean;
   readonly detail: string;
   readonly waiting: number;
   readonly oldestWaitingMs: number | null;
-  /** Messages since the start, as `dead` and `failures` are. */
+  /** Messages since the start; so are `dead` and `failures`. */
   readonly delivered: number;
   readonly dead: number;
   readonly failures: Readonly<Record<string, number>>;
@@ -182,16 +182,16 @@ export interface ChannelStatus {
 
 /** One connection to the exchange's stream. */
 export interface StreamStatus {
-  /** The wallet whose notifications it brings; null: the one for all that is public. */
+  /** The wallet whose notifications it carries; null: the connection for public data. */
   readonly wallet: string | null;
   readonly connected: boolean;
   readonly detail: string;
-  /** Since when it is, or is not, connected, ms; null: it never was. */
+  /** The time of the last change of `connected`, ms; null: it never was connected. */
   readonly sinceMs: number | null;
-  /** The time of its last message other than signs of life, ms. */
+  /** The time of its last message other than heartbeats, ms. */
   readonly lastToldMs: number | null;
   readonly subscriptions: number;
-  /** Subscriptions that the exchange would not take. */
+  /** Subscriptions that the exchange refused. */
   readonly refused: number;
   readonly reconnects: number;
   readonly frames: number;
@@ -201,7 +201,7 @@ export interface StreamStatus {
 
 /** The newest audit of each wallet's inbox. */
 export interface InboxAuditStatus {
-  /** Null: only when somebody asks. */
+  /** Null: only on request. */
   readonly everyMs: number | null;
   readonly audits: readonly {
     readonly wallet: string;
@@ -209,14 +209,14 @@ export interface InboxAuditStatus {
     /** For people; null: it was read. */
     readonly failure: string | null;
     readonly differences: number;
-    /** The number of these that were found by the audit before, too. */
+    /** The number of these that the previous audit found, too. */
     readonly lasting: number;
     /** Unacknowledged there. */
     readonly left: number;
   }[];
 }
 
-/** Fire drills: the next that runs by itself, and what the last one came to. */
+/** Fire drills: the next scheduled one, and the result of the last one. */
 export interface DrillStatus {
   /** Null: none is scheduled. */
   readonly nextMs: number | null;
@@ -230,15 +230,15 @@ export interface DrillStatus {
   } | null;
 }
 
-/** The dead man's switch. Its addresses are in nothing that is shown. */
+/** The dead man's switch. Its addresses are never shown. */
 export interface HeartbeatStatus {
   readonly everyMs: number;
-  /** The time at which the last call was taken, ms; null: none was yet. */
+  /** The time of the last successful call, ms; null: none yet. */
   readonly lastOkMs: number | null;
-  /** The reason why the last call was not taken, for people; null: it was. */
+  /** The reason why the last call failed, for people; null: it succeeded. */
   readonly failure: string | null;
   readonly failingSinceMs: number | null;
-  /** The reason why no call is made, for people; null: it is. */
+  /** The reason why no calls are made, for people; null: they are. */
   readonly withheld: string | null;
   /** The time at which a failure of alarms was last reported (`failUrl`), ms; null: never. */
   readonly failToldMs: number | null;
@@ -247,32 +247,32 @@ export interface HeartbeatStatus {
 export interface DaemonStatus {
   readonly version: string;
   readonly startedMs: number;
-  /** `degraded`: commits fail; what matters is sent from memory. */
+  /** `degraded`: commits fail; critical messages are sent from memory. */
   readonly state: "starting" | "running" | "degraded" | "stopping";
   readonly watch: WatchStatus;
-  /** Null while anything can be read. */
+  /** Null while something can be read from the exchange. */
   readonly outage: ExchangeOutage | null;
   readonly schedules: readonly ScheduleStatus[];
   /** Absent: none. */
   readonly stretched?: readonly StretchedSource[];
   readonly requests: {
-    /** The user's; null: as much as the exchange grants. */
+    /** The configured ceiling; null: the exchange's limit. */
     readonly ceilingPerSecond: number | null;
-    /** Requests a second that are sent at most now. */
+    /** The current maximum of requests a second. */
     readonly ratePerSecond: number;
-    /** The rate that refusals of the exchange led to, and since when it is used; null or absent: they do not lower it. */
+    /** The rate after refusals of the exchange, and its start; null or absent: not lowered. */
     readonly granted?: { readonly perSecond: number; readonly sinceMs: number } | null;
     /** 429 answers since the start. */
     readonly refused?: number;
     readonly used: number;
     readonly waiting: number;
-    /** The exchange refuses requests with 429 now; null or absent: it does not. */
+    /** Set while the exchange refuses requests with 429; null or absent: it does not. */
     readonly limited?: FailureCause | null;
   };
   /** Null: streams are off, and everything is polled. */
   readonly streams?: {
     readonly connections: readonly StreamStatus[];
-    /** Changes of accounts, and notifications, that a poll told first and the stream never did. */
+    /** Changes of accounts, and notifications, that a poll found and the stream did not report. */
     readonly missed: number;
   } | null;
   readonly channels: readonly ChannelStatus[];

@@ -37,7 +37,7 @@ export type Subject =
   | { readonly scope: "market"; readonly symbol: string }
   | { readonly scope: "exchange" }
   | { readonly scope: "daemon" }
-  /** The book of one rule; `symbol` null: over all markets. `label`: of the wallets that carry it alone. */
+  /** The book of one rule; `symbol` null: over all markets. `label`: only of the wallets that have this label. */
   | {
       readonly scope: "book";
       readonly rule: string;
@@ -74,15 +74,15 @@ function bookName({ rule, symbol, label }: Subject & { readonly scope: "book" })
   return symbol === null ? `book/${rule}` : `book/${rule}/${symbol}`;
 }
 
-/** Names stay for as long as their subjects, and a text that is put together holds its pieces beside the whole. */
+/** Flattened, because a concatenated string keeps its parts in memory as long as its subject exists. */
 function inOnePiece(...parts: readonly string[]): string {
   return parts.join("/");
 }
 
-/** Words that begin the names of what belongs to no wallet: no wallet may be called so. */
+/** First parts of the names of subjects that belong to no wallet: no wallet may have these names. */
 export const ownNames: readonly string[] = ["market", "exchange", "daemon", "book", "pair"];
 
-/** @returns the subject that a full name means, or undefined. */
+/** @returns the subject with this full name, or undefined */
 export function parseSubject(name: string): Subject | undefined {
   if (name === "exchange" || name === "daemon") return { scope: name };
   const byLabel = /^book\/([^/]+)\/([^/=]+)=(.+)$/.exec(name);

@@ -1,13 +1,13 @@
-/** Symbols are compared without their case; what they are in capitals is asked for with every answer. */
+/** Symbols are compared without case. Their upper-case forms are cached, as every answer needs them. */
 const known = new Map<string, string>();
 /** The exchange lists a few hundred. */
-const most = 4_096;
+const maxKnown = 4_096;
 
 export function symbolKey(symbol: string): string {
   let key = known.get(symbol);
   if (key === undefined) {
     key = symbol.toUpperCase();
-    if (known.size >= most) known.clear();
+    if (known.size >= maxKnown) known.clear();
     known.set(symbol, key);
   }
   return key;

@@ -1,9 +1,9 @@
-/** The data of a transfer's event beside its fields, for whoever adds up what came in and went out. */
+/** The data of a transfer's event beside its fields, for sums of deposits and withdrawals. */
 export interface TransferData {
   /** Positive. */
   readonly transferUsd: number;
-  /** Both sides are watched: the wallet as a whole has neither more nor less. */
+  /** True if both sides are watched: the wallet's total does not change. */
   readonly within: boolean;
-  /** The direction that its amount states is only likely. */
+  /** True if the direction of its amount is only likely. */
   readonly guessed?: true;
 }

@@ -1,10 +1,10 @@
-/** Questions about accounts as they would be, and their answers. */
+/** Questions about hypothetical states of accounts, and their answers. */
 import type { Severity } from "./alerts/alert.ts";
 
 /** A question as a person writes it. */
 export interface WhatIfQuestion {
   readonly wallet: string;
-  /** `0.1`: the account of a deposit, and of what is closed. Null: the only one that it can be. */
+  /** `0.1`: the account of a deposit, or of what is closed. Null: the only possible one. */
   readonly account: string | null;
   /** `SOL=-10%`, `BTC=58000`. */
   readonly prices: readonly string[];
@@ -35,15 +35,15 @@ export interface WhatIfAccount {
   readonly changes: readonly string[];
   readonly before: AccountOutlook;
   readonly after: AccountOutlook;
-  /** Rules about the account and its positions of which a level holds before or after. */
+  /** Rules about the account and its positions with a level that holds before or after. */
   readonly rules: readonly WhatIfRule[];
-  /** The least with which none of its rules about margin fires then; null: none does, or that is not known. */
+  /** The least amounts with which none of its margin rules fires then; null: none fires, or it is not known. */
   readonly clear: ClearAmounts | null;
   /** The account at further adverse prices, the nearest first. */
   readonly ladder: readonly Rung[];
 }
 
-/** Figures by the names that rules know; absent where one is not known, null: there is no such price. */
+/** Figures by their names in the rule language; absent: not known, null: there is no such price. */
 type Figures = Readonly<Record<string, number | null>>;
 
 export interface AccountOutlook {
@@ -60,7 +60,7 @@ export interface AccountOutlook {
 export interface ClearingTrade {
   readonly trade: "buy" | "sell";
   readonly units: number;
-  /** The notional that the order book takes near its middle, USD, where that is less; null: it takes all, or is not known. */
+  /** The notional that the order book takes near its middle, USD, if that is less; null: it takes all, or it is not known. */
   readonly bookUsd: number | null;
 }
 
@@ -68,9 +68,9 @@ export interface ClearingTrade {
 export const clearings = ["transfer", "reduce", "deposit"] as const;
 export type Clearing = (typeof clearings)[number];
 
-/** Amounts of which each alone is enough. Each has, where none is offered, the reason, for people; null: nothing stands in its way. */
+/** Amounts that are each sufficient alone. If none is offered, the reason, for people; null: there is no obstacle. */
 export interface EnoughAmounts {
-  /** From an account that stays clear itself, with the same headroom; null: none can spare it. */
+  /** The source of a transfer: an account that stays clear itself, with the same headroom; null: there is none. */
   readonly transfer: { readonly from: string; readonly usd: number } | null;
   readonly deposit: {
     /** Null: no amount is enough. */
@@ -82,18 +82,18 @@ export interface EnoughAmounts {
     readonly symbol: string;
     /** Null: closing all of it is not enough. */
     readonly least: ClearingTrade | null;
-    /** The other legs of its pair, in other accounts, which have to be reduced as well: with all of it, where that is not enough. */
+    /** The other legs of its pair, in other accounts, which have to be reduced as well; if closing all of it is not enough, the legs of all of it. */
     readonly along: readonly (ClearingTrade & { readonly account: string })[];
     readonly obstacle: string | null;
   }[];
 }
 
 export interface ClearAmounts extends EnoughAmounts {
-  /** The kinds that are advised, the one that does the least harm first. */
+  /** The advised kinds, the least harmful first. */
   readonly order: readonly Clearing[];
-  /** With these nothing is critical any more, at these marks; null: nothing is. */
+  /** The amounts with which nothing is critical at these marks; null: nothing is critical. */
   readonly critical: EnoughAmounts | null;
-  /** The marks up to which the account stays clear, all of them together. */
+  /** The marks, moved together, up to which the account stays clear. */
   readonly upTo: readonly {
     readonly symbol: string;
     readonly direction: "down" | "up";
@@ -104,13 +104,13 @@ export interface ClearAmounts extends EnoughAmounts {
 export interface WhatIfRule {
   readonly rule: string;
   readonly subject: string;
-  /** The level at which it fires now; null: it does not. */
+  /** The level at which it fires now; null: it does not fire. */
   readonly firing: Severity | null;
-  /** The level that holds now, whether it has lasted for `for` or not. Null: none does, or that is not known. */
+  /** The level that holds now, even if not yet for the time `for`. Null: none holds, or it is not known. */
   readonly before: Severity | null;
-  /** Null: no level of it would hold. `unknown`: it cannot be judged. `gone`: its subject is. */
+  /** Null: no level of it would hold. `unknown`: it cannot be judged. `gone`: its subject no longer exists. */
   readonly after: Severity | null | "unknown" | "gone";
-  /** The time for which each of these levels has to hold on until it fires, ms; 0: it fires, or would at once. Null: there is no level. */
+  /** The remaining time for which each of these levels has to hold until it fires, ms; 0: it fires, or would at once. Null: no level. */
   readonly firesInMs: { readonly before: number | null; readonly after: number | null };
 }
 

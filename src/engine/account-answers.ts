@@ -57,12 +57,12 @@ export class AccountAnswers {
     const entry = this.#parts.world.wallets.get(seen.wallet);
     if (!entry) return;
     if (this.#parts.alerts.live.size > 0) this.#keepBeforeLoss(seen);
-    const told = this.#parts.world.accountStates.take(seen);
-    if (told === null) return;
-    this.#noteHolders(seen, told, builder);
+    const listed = this.#parts.world.accountStates.take(seen);
+    if (listed === null) return;
+    this.#noteHolders(seen, listed, builder);
     this.#parts.warmUp.welcomed(builder);
-    this.#parts.profits.states.take(entry, told, seen, builder);
-    for (const account of told) {
+    this.#parts.profits.states.take(entry, listed, seen, builder);
+    for (const account of listed) {
       this.#parts.holdings.take(account, entry.profit.changes.states.seen(account.name), builder);
       this.#parts.market.assets.want(account, builder);
       this.#parts.world.assessment.assess(account);
@@ -77,7 +77,7 @@ export class AccountAnswers {
     const wholeMs = whole ? wholeSeenMs(entry) : null;
     if (whole) this.#parts.noData.seen("traderState", seen.wallet, builder, wholeMs);
     if (wholeMs !== null) this.#parts.noDataWatches.seen("traderState", seen.wallet, wholeMs, builder);
-    for (const account of told) {
+    for (const account of listed) {
       this.#parts.named.update(account.node, builder.atMs);
       for (const position of account.positions.values())
         this.#parts.named.update(position.node, builder.atMs);
@@ -87,12 +87,12 @@ export class AccountAnswers {
         position.node.windows?.feed(builder.atMs, position.node.facts.values);
     }
     if (entry.node.windows?.hasFields) this.#parts.figures.sample(entry, builder);
-    for (const account of told) {
+    for (const account of listed) {
       this.#parts.figures.realizedToday(entry, account);
       if (whole) this.#parts.checks.note(account, builder.atMs);
     }
-    for (const account of told) this.#parts.rights.compare(account, builder);
-    for (const account of told) this.#parts.figures.judgeAccount(account, "traderState", builder);
+    for (const account of listed) this.#parts.rights.compare(account, builder);
+    for (const account of listed) this.#parts.figures.judgeAccount(account, "traderState", builder);
     this.#parts.conditions.judgeNode(entry.node, "traderState", builder);
     this.#parts.aggregates.changed(entry, "traderState", builder);
     if (whole) this.#parts.restoring.endUnclaimed(seen.wallet, seen.pdaIndex, builder);
@@ -122,11 +122,11 @@ export class AccountAnswers {
   /** Notes the holders of each market, if they changed. */
   #noteHolders(
     { wallet, pdaIndex }: Observation & { readonly kind: "accounts" },
-    told: readonly AccountEntry[],
+    listed: readonly AccountEntry[],
     builder: ChangesBuilder,
   ): void {
     const hasParted = this.#parts.life.takeParted();
-    if (!hasParted && !told.some(({ moved }) => moved)) return;
+    if (!hasParted && !listed.some(({ moved }) => moved)) return;
     const accounts = this.#parts.world.accounts
       .ofWallet(wallet)
       .filter(({ ref }) => ref.pdaIndex === pdaIndex);

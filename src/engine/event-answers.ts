@@ -11,7 +11,7 @@ import type { EventRules } from "../evaluate/events/event-rules.ts";
 import type { NoDataWatches } from "../evaluate/no-data-watches.ts";
 import { openFacts } from "../state/accounts/account-readings.ts";
 import type { Openings } from "../state/accounts/openings.ts";
-import type { CompleteSince } from "../state/complete-since.ts";
+import type { CompletenessTimes } from "../state/completeness-times.ts";
 import type { Today } from "../state/day/today.ts";
 import type { Profits } from "../state/profit/profits.ts";
 import { partSeen } from "../state/wallets/wallets.ts";
@@ -27,7 +27,7 @@ export interface EventAnswersParts {
   readonly openings: Openings;
   readonly today: Today;
   readonly endings: Endings;
-  readonly told: CompleteSince;
+  readonly completeSince: CompletenessTimes;
   readonly noData: NoData;
   readonly noDataWatches: NoDataWatches;
   readonly conditions: Conditions;
@@ -69,7 +69,8 @@ export class EventAnswers {
     if (seen.cursor) builder.changes.cursors.push(seen.cursor);
     if (!entry) return;
     const wallet = entry.wallet.name;
-    if (seen.coversMs !== undefined) this.#parts.told.note(wallet, seen.source, seen.pdaIndex, seen.coversMs);
+    if (seen.coversMs !== undefined)
+      this.#parts.completeSince.note(wallet, seen.source, seen.pdaIndex, seen.coversMs);
     this.#parts.today.publish(entry);
     this.#parts.today.keep(wallet, builder);
     if (profitMoved) entry.profit.keep(builder);

@@ -7,7 +7,7 @@
  */
 
 import type { NoData } from "../alerts/own/no-data.ts";
-import type { Figure, GivenFigures, Observation, Tick } from "../domain/observation.ts";
+import type { Figure, InjectedFigures, Observation, Tick } from "../domain/observation.ts";
 import { exchangeSources, marketSources, type Source } from "../domain/sources.ts";
 import type { ChangesBuilder } from "../domain/stored/changes-builder.ts";
 import { type AccountRef, accountName, parseSubject, type Scope, type Subject } from "../domain/subject.ts";
@@ -91,7 +91,7 @@ export class InjectedFacts {
 
   /** Returns the subject's node, creating it if needed. None: its wallet is not watched, or it no longer exists. */
   #node(
-    injected: GivenFigures,
+    injected: InjectedFigures,
     subject: Subject,
     fresh: Set<AccountEntry>,
     atMs: number,
@@ -121,7 +121,7 @@ export class InjectedFacts {
       .node;
   }
 
-  #facts(node: SubjectNode, injected: GivenFigures, atMs: number): Taken {
+  #facts(node: SubjectNode, injected: InjectedFigures, atMs: number): Taken {
     const { subject, facts } = node;
     const fields = fieldsOf(subject.scope);
     for (const [name, value] of Object.entries(injected.values)) facts.values[name] = value;
@@ -168,7 +168,7 @@ export class InjectedFacts {
   #sources(taken: readonly Taken[], builder: ChangesBuilder): void {
     const { world, noData, noDataWatches } = this.#parts;
     const { atMs } = builder;
-    const told = new Set<string>();
+    const seen = new Set<string>();
     for (const { node, sources } of taken) {
       const wallet = "wallet" in node.subject ? node.subject.wallet : null;
       const entry = wallet === null ? undefined : world.wallets.get(wallet);
@@ -182,8 +182,8 @@ export class InjectedFacts {
         }
         const of = shared ? null : wallet;
         const key = `${of}\n${source}`;
-        if (told.has(key)) continue;
-        told.add(key);
+        if (seen.has(key)) continue;
+        seen.add(key);
         noData.seen(source, of, builder);
         noDataWatches.seen(source, of, atMs, builder);
       }

@@ -13,7 +13,7 @@ export interface Remembered {
   /** Every change of the firing and of the throttled alerts, and the newest endings by liquidation. */
   readonly alertChanges: readonly AlertChange[];
   /** The receivers notified of each firing alert, with the level of their last notification. */
-  readonly told: ReadonlyMap<number, ReadonlyMap<string, Severity>>;
+  readonly notified: ReadonlyMap<number, ReadonlyMap<string, Severity>>;
   readonly keep: KeptValues;
   /** Kept values that could not be read; a start removes them. Left out: none. */
   readonly damaged?: readonly DamagedValue[];
@@ -28,11 +28,11 @@ export interface Remembered {
 }
 
 export const nothingRemembered: Remembered = {
-  ids: { alert: 0, change: 0, owed: 0 },
+  ids: { alert: 0, change: 0, item: 0 },
   ruleStates: [],
   alerts: [],
   alertChanges: [],
-  told: new Map(),
+  notified: new Map(),
   keep: new Map(),
   liquidations: [],
   held: [],

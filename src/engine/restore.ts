@@ -64,7 +64,7 @@ interface Unclaimed {
 }
 
 /** Changes that notified receivers of the alert's state. */
-const tells: ReadonlySet<AlertChangeKind> = new Set([
+const notifyingKinds: ReadonlySet<AlertChangeKind> = new Set([
   "fired",
   "rose",
   "fell",
@@ -104,23 +104,23 @@ export class Restoring {
     for (const alert of remembered.alerts) {
       if (alert.state !== "firing") continue;
       const changes = changesOf.get(alert.id) ?? [];
-      const told = changes.filter(({ kind }) => tells.has(kind));
+      const notifying = changes.filter(({ kind }) => notifyingKinds.has(kind));
       let reminders = 0;
-      for (const { kind } of told) {
+      for (const { kind } of notifying) {
         if (kind === "reminder") reminders++;
         else if (kind === "fired" || kind === "rose") reminders = 0;
       }
       // The last notification, or a later acknowledgement.
       let notified = changes.length === 0 ? notifiedWith(alert.value) : null;
       for (const { kind, alert: then } of changes)
-        if (tells.has(kind) || beginsAnew.has(kind))
+        if (notifyingKinds.has(kind) || beginsAnew.has(kind))
           notified = notifiedWith(then.value, notified, beginsAnew.has(kind));
       lives.set(
         alert.id,
         this.#parts.alerts.restore(
           alert,
-          remembered.told.get(alert.id) ?? new Map(),
-          told.at(-1),
+          remembered.notified.get(alert.id) ?? new Map(),
+          notifying.at(-1),
           reminders,
           notified,
         ),

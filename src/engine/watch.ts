@@ -21,7 +21,7 @@ import type { Ask } from "../domain/stored/changes-builder.ts";
 import { stoodStillMs } from "../domain/structures/deadlines.ts";
 import type { WhatIfOutcome, WhatIfQuestion } from "../domain/what-if.ts";
 import type { WantedSymbols } from "../evaluate/wanted-markets.ts";
-import type { Needs } from "../state/wants.ts";
+import type { Needs } from "../state/needs.ts";
 import { assemble } from "./assembly/assemble.ts";
 import type { Parts } from "./assembly/parts.ts";
 import { Intake } from "./intake.ts";

@@ -17,7 +17,7 @@ import type { World } from "../state/world.ts";
 import type { Aggregates } from "./aggregates/aggregates.ts";
 
 /** Time for which samples wait for an account that has not appeared, ms; later accounts start empty. */
-const recallKeptMs = 600_000;
+const samplesKeptMs = 600_000;
 
 export interface WindowWarmUpParts {
   readonly world: World;
@@ -33,7 +33,7 @@ export interface WindowWarmUpParts {
 export class WindowWarmUp {
   readonly #parts: WindowWarmUpParts;
   /** Samples from before the start, for subjects that have not appeared yet. */
-  readonly #recall = new EarlierSamples();
+  readonly #earlier = new EarlierSamples();
   /** Subjects from before a reload: their windows are fed the past with the first observation. */
   readonly #standing: SubjectNode[] = [];
   /** Subjects whose event windows have not been fed the past yet. */
@@ -59,8 +59,8 @@ export class WindowWarmUp {
     const { world } = this.#parts;
     const sinceMs = world.wallets.get(minutes.owner.split("/", 1)[0]!)?.sinceMs ?? 0;
     const node = world.nodes.get(minutes.owner);
-    if (node && !isAccountOrMarket(node)) this.#recall.feedMinutes(node, minutes, sinceMs);
-    else this.#recall.minutes(minutes, sinceMs);
+    if (node && !isAccountOrMarket(node)) this.#earlier.feedMinutes(node, minutes, sinceMs);
+    else this.#earlier.minutes(minutes, sinceMs);
   }
 
   /**
@@ -78,8 +78,8 @@ export class WindowWarmUp {
       const sample = { equity: figure("equity"), pnl: figure("pnl"), netDeposits: figure("netDeposits") };
       gaps.take(tick.owner, node.windows, tick.atMs, sample);
     }
-    if (node && !isAccountOrMarket(node)) this.#recall.feed(node, tick);
-    else this.#recall.tick(tick);
+    if (node && !isAccountOrMarket(node)) this.#earlier.feed(node, tick);
+    else this.#earlier.tick(tick);
   }
 
   /** Takes the time of a collateral record; at a start before the ticks that follow it. */
@@ -134,18 +134,18 @@ export class WindowWarmUp {
    * A subject appeared: the samples of its past are fed to its windows, and the events when its account is complete.
    */
   appeared(node: SubjectNode): void {
-    if (node.first) this.#recall.replay(node);
+    if (node.first) this.#earlier.replay(node);
     this.#newcomers.push(node);
   }
 
   /** Begins an observation. */
   begin(): void {
-    for (const node of this.#standing.splice(0)) this.#recall.replay(node);
+    for (const node of this.#standing.splice(0)) this.#earlier.replay(node);
   }
 
   /** Drops the samples of subjects that did not appear in time. */
   drop(atMs: number): void {
-    if (atMs - this.#parts.startedMs > recallKeptMs) this.#recall.clear();
+    if (atMs - this.#parts.startedMs > samplesKeptMs) this.#earlier.clear();
   }
 
   /** Gives new subjects their earlier events. */

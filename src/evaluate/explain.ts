@@ -11,10 +11,10 @@ import type {
   Explanation,
 } from "../domain/alerts/explanation.ts";
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
+import { isProfit } from "../state/needs.ts";
 import type { Doubt } from "../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../state/subjects.ts";
 import type { WatchedWallet } from "../state/wallets/watched.ts";
-import { isProfit } from "../state/wants.ts";
 import { unexplainedText } from "./conditions/both-ends.ts";
 import type { Instance } from "./conditions/instance.ts";
 import { rulesOf } from "./conditions/subject-rules.ts";

@@ -32,7 +32,7 @@ export class AccessTable {
     this.#db = db;
   }
 
-  /** Null for each row that is not as perpwatch writes them. */
+  /** Returns null for each row that does not have the stored form. */
   entries(): readonly (AccessEntry | null)[] {
     const rows = this.#db
       .prepare(

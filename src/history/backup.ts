@@ -13,7 +13,7 @@ import { takeWriterLock } from "./lock.ts";
 import { migrations, newestOf, refuseNewer, versionOf } from "./migrations.ts";
 import { refuseActive, refuseOtherSchema, refuseShared, refuseSpecial } from "./trust.ts";
 
-/** Pages copied between two looks at the progress. */
+/** Pages copied between two reports of progress. */
 const pagesAtOnce = 2_048;
 
 export interface CopyOptions {
@@ -30,7 +30,7 @@ export interface Copied {
 
 /**
  * Copies the database as of one point in time, while others may write.
- * @throws {HistoryError} with nothing under the new name
+ * @throws {HistoryError} no file has the new name then
  */
 export async function backupDatabase(file: string, to: string, options: CopyOptions = {}): Promise<Copied> {
   const target = path.resolve(to);
@@ -58,9 +58,9 @@ export interface Restored {
 }
 
 /**
- * Puts a copy where the database is. What was there is kept beside it.
- * @param atMs wall time, for the name of what is put aside
- * @throws {HistoryError} when a daemon runs, or the copy is not a whole history of this program; then nothing was changed
+ * Replaces the database by a copy. The former database is kept beside it.
+ * @param atMs wall time, for the name of the former database
+ * @throws {HistoryError} if a daemon runs, or the copy is not an intact history of this program; nothing was changed then
  */
 export async function restoreDatabase(
   file: string,
@@ -105,7 +105,7 @@ function forgetLogins(file: string): void {
   sync(file);
 }
 
-/** A file that may be anything. @throws {HistoryError} unless it is a history of this version or an older one */
+/** Opens an untrusted file. @throws {HistoryError} unless it is a history of this version or an older one */
 function openForeign(file: string): Database.Database {
   const stat = fs.statSync(file, { throwIfNoEntry: false });
   if (stat === undefined) throw new HistoryError("missing", file, `${file}: there is no such file`);
@@ -127,7 +127,7 @@ function refuseForeign(db: Database.Database, file: string): void {
   refuseNewer(versionOf(db), newestOf(migrations), file);
 }
 
-/** Copies to a file beside the target, checks it there, and gives it its name. */
+/** Copies to a file beside the target, checks the copy, and renames it. */
 async function copyTo(
   db: Database.Database,
   target: string,
@@ -137,7 +137,7 @@ async function copyTo(
   fs.rmSync(partial, { force: true });
   try {
     fs.closeSync(fs.openSync(partial, "wx", 0o600));
-    // One moment: without it, each commit of the daemon would make the copying begin anew.
+    // A snapshot: without it, each commit of the daemon would restart the copying.
     db.exec("BEGIN");
     db.prepare("SELECT count(*) FROM sqlite_schema").get();
     await db.backup(partial, {
@@ -158,11 +158,11 @@ async function copyTo(
   }
 }
 
-/** @throws {HistoryError} unless the copy is a whole history */
+/** @throws {HistoryError} unless the copy is an intact history */
 function check(partial: string, target: string): void {
   const copy = new Database(partial, { fileMustExist: true });
   try {
-    // One file, with nothing beside it that would have to travel along.
+    // A single file, without a write-ahead file.
     copy.pragma("trusted_schema = OFF");
     copy.pragma("journal_mode = DELETE");
     refuseForeign(copy, target);
@@ -181,27 +181,27 @@ function check(partial: string, target: string): void {
   }
 }
 
-/** Puts the existing database aside under a name of its own, with what of it was not yet written into it. */
+/** Renames the existing database, after its write-ahead file was written into it. */
 function putAside(file: string, atMs: number): string | null {
   if (!fs.existsSync(file)) return null;
   try {
     const old = new Database(file, { fileMustExist: true, timeout: 250 });
-    // As the last connection that is closed, it takes the write-ahead file in and away.
+    // Closing the last connection writes the write-ahead file into the database and deletes it.
     old.pragma("wal_checkpoint(TRUNCATE)");
     old.close();
   } catch {
-    // It may be damaged: then it is kept as it is, together with its write-ahead file.
+    // A damaged one is kept unchanged, together with its write-ahead file.
   }
   const stamp = new Date(atMs).toISOString().replace(/[-:]|\.\d+/g, "");
   let aside = `${file}.before-restore-${stamp}`;
   for (let i = 2; fs.existsSync(aside); i++) aside = `${file}.before-restore-${stamp}-${i}`;
-  // The new one must never meet the old one's write-ahead file.
+  // The new database must not be opened with the old write-ahead file.
   if (fs.existsSync(`${file}-wal`)) fs.renameSync(`${file}-wal`, `${aside}-wal`);
   fs.rmSync(`${file}-shm`, { force: true });
   try {
     fs.linkSync(file, aside);
   } catch (error) {
-    // A disk without links; for a moment there is none under its name.
+    // A file system without links: for a short time no file has the name.
     if (!/^(EPERM|ENOTSUP|EOPNOTSUPP|EMLINK|ENOSYS)$/.test(errorCode(error))) throw error;
     fs.renameSync(file, aside);
   }
@@ -217,13 +217,13 @@ function sync(file: string): void {
   }
 }
 
-/** So that the name, too, survives a power cut. */
+/** Syncs the folder, so that the name survives a power cut, too. */
 function syncFolder(file: string): void {
   try {
     const handle = fs.openSync(path.dirname(file), "r");
     fs.fsyncSync(handle);
     fs.closeSync(handle);
   } catch {
-    // Not every system lets a folder be synced.
+    // Not every system can sync a folder.
   }
 }

@@ -1,15 +1,15 @@
 /**
  * Opens the database file, as its one writer or as one of many readers.
  *
- *   writer: folder ─► owner and mode ─► lock ─► is it ours, whole, not newer? ─► settings ─► migrations
- *   reader:           owner and mode ─►         is it ours, whole, this version?
+ *   writer: folder ─► owner and mode ─► lock ─► is it ours, intact, not newer? ─► settings ─► migrations
+ *   reader:           owner and mode ─►         is it ours, intact, this version?
  *
- * Nothing is changed in a file before it is known to be ours; whatever is refused is left as it was.
+ * A file is not changed before it is known to be ours; a refused file is left unchanged.
  *
- * What survives what. A killed process loses nothing that was committed: the operating system has it. A power cut may
+ * Durability: a killed process loses no commit, as the operating system has it. A power cut may
  * lose the last commits with `synchronous = NORMAL` (since the last checkpoint at most; always the newest, never some in
- * the middle, never the file's integrity). So a commit that carries what is owed, messages, acknowledgements or a session
- * is made durable to the platter before it returns, and with it all commits before it: see `durably`.
+ * the middle, never the file's integrity). So a commit that carries pending deliveries, messages, acknowledgements or a session
+ * is synced to the disk before it returns, together with all commits before it: see `durably`.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -28,17 +28,17 @@ export interface OpenDatabase {
   close(): void;
 }
 
-/** Maximum wait of a statement for somebody's lock, ms. It waits on the event loop, hence short: the caller retries. */
+/** Maximum wait of a statement for a lock, ms. It blocks the event loop, so it is short: the caller retries. */
 const busyMs = 250;
-/** The part of the database that the driver may keep in memory. */
+/** Page cache of the driver. */
 const cacheKiB = 4_096;
 
 /** @throws {HistoryError} */
 export function openDatabase(
-  given: string,
+  configuredPath: string,
   options: { readonly readonly?: boolean; readonly migrations?: readonly Migration[] } = {},
 ): OpenDatabase {
-  const file = path.resolve(given);
+  const file = path.resolve(configuredPath);
   try {
     if (fs.statSync(file, { throwIfNoEntry: false })?.isDirectory())
       throw new HistoryError("directory", file, `${file}: is a directory; name a file in it as history.path`);
@@ -65,7 +65,7 @@ function openWriter(file: string, list: readonly Migration[]): OpenDatabase {
   try {
     createPrivately(file);
     db = new Database(file, { timeout: busyMs });
-    // The schema of a file may not call functions that reach out of it.
+    // The schema of a file may not call functions with effects outside of it.
     db.pragma("trusted_schema = OFF");
     const empty = inspect(db, file);
     refuseNewer(versionOf(db), newestOf(list), file);
@@ -77,7 +77,7 @@ function openWriter(file: string, list: readonly Migration[]): OpenDatabase {
     db.pragma("synchronous = NORMAL");
     db.pragma("journal_size_limit = 67108864");
     db.pragma("temp_store = MEMORY");
-    // The system keeps the file's pages, too; the driver's own 16 MB would be kept beside them for good.
+    // The system caches the file's pages, too; the driver's default of 16 MB would permanently duplicate them.
     db.pragma(`cache_size = -${cacheKiB}`);
     migrate(db, file, list);
     touchTables(db);
@@ -163,7 +163,7 @@ function mayWriteBeside(file: string): boolean {
   }
 }
 
-/** An empty file that only its user may read, where there is none. */
+/** Creates an empty file that only its user may read, if there is none. */
 function createPrivately(file: string): void {
   try {
     fs.closeSync(fs.openSync(file, "wx", 0o600));
@@ -173,7 +173,7 @@ function createPrivately(file: string): void {
   }
 }
 
-/** @returns whether the file holds nothing yet  @throws {HistoryError} when it holds something that is not ours */
+/** @returns true if the file is empty  @throws {HistoryError} if it has content that is not ours */
 function inspect(db: Database.Database, file: string): boolean {
   const id = db.pragma("application_id", { simple: true }) as number;
   const tables = db.prepare<[], { n: number }>("SELECT count(*) AS n FROM sqlite_schema").get()?.n ?? 0;
@@ -186,14 +186,14 @@ function inspect(db: Database.Database, file: string): boolean {
   );
 }
 
-/** Has to come before the first table; a crash between here and there may have left a first page without it. */
+/** Required before the first table; after a crash in between, the first page may lack it. */
 function chooseAutoVacuum(db: Database.Database): void {
   db.pragma("auto_vacuum = INCREMENTAL");
   if (db.pragma("page_count", { simple: true }) !== 0 && db.pragma("auto_vacuum", { simple: true }) !== 2)
     db.exec("VACUUM");
 }
 
-/** The first page of every table is read: cheap, and a file that lost its end or its pages is noticed at the start. */
+/** Reads the first page of every table: cheap, and detects a truncated file at the start. */
 function touchTables(db: Database.Database): void {
   const names = db.prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
   for (const { name } of names) db.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get();

@@ -1,6 +1,6 @@
 /**
- * The defects of a database file, in words that a person can act on. Opening throws `HistoryError` and leaves every
- * file unchanged; writing throws `CommitFailed` (domain/ports.ts) and leaves the database unchanged.
+ * Errors of a database file, with texts that say what to do. Opening throws `HistoryError` and leaves all files unchanged;
+ * writing throws `CommitFailed` (domain/ports.ts) and leaves the database unchanged.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -10,7 +10,7 @@ export type HistoryProblem =
   /** Written by a newer perpwatch (or, for a reader, by an older one). */
   | "newer"
   | "older"
-  /** Not a database at all, or another program's. */
+  /** No database, or another program's. */
   | "notADatabase"
   | "foreign"
   | "corrupt"
@@ -36,14 +36,14 @@ export class HistoryError extends Error {
   }
 }
 
-/** The code of an error of SQLite (`SQLITE_FULL`) or of the operating system (`ENOSPC`); "" for others. */
+/** Returns the code of an error of SQLite (`SQLITE_FULL`) or of the operating system (`ENOSPC`); "" for others. */
 export function errorCode(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const { code } = error as { code?: unknown };
   return typeof code === "string" ? code : "";
 }
 
-/** Turns what went wrong while opening `file` into a HistoryError; errors of the program itself come back as they are. */
+/** Converts an error of opening `file` to a HistoryError; errors of the program itself are returned unchanged. */
 export function openFailure(error: unknown, file: string): unknown {
   if (error instanceof HistoryError) return error;
   const code = errorCode(error);
@@ -72,8 +72,8 @@ export function openFailure(error: unknown, file: string): unknown {
 }
 
 /**
- * Turns what went wrong while writing into a CommitFailed where the disk is to blame, and into a HistoryError where the
- * file is damaged; errors of the program itself (a constraint, a type) come back as they are.
+ * Converts an error of writing to a CommitFailed if the disk is the cause, and to a HistoryError if the file is damaged;
+ * errors of the program itself (a constraint, a type) are returned unchanged.
  */
 export function writeFailure(error: unknown, file: string): unknown {
   const code = errorCode(error);
@@ -93,7 +93,7 @@ function isIo(code: string): boolean {
   return code.startsWith("SQLITE_IOERR") || code === "EIO";
 }
 
-/** SQLite reports some writes that found no room (the shared-memory file's) as plain input/output errors. */
+/** SQLite reports some writes to a full disk (of the shared-memory file) as plain input/output errors. */
 function diskIsFull(file: string): boolean {
   try {
     const disk = fs.statfsSync(path.dirname(file));

@@ -1,4 +1,4 @@
-/** Events have a column for each field, since they are queried in many ways. */
+/** Rows of events: a column for each field, for different queries. */
 import type { Event } from "../domain/event.ts";
 import { decode } from "../domain/text/json.ts";
 import { lengthen } from "./samples/compression.ts";

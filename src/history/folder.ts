@@ -3,9 +3,9 @@ import fs from "node:fs";
 import path from "node:path";
 
 /**
- * Makes a folder and whatever is missing above it, for this user alone. Not by `recursive: true`: where a file system
- * answers that a folder which is there is not (below /proc), that one tries again for ever and never returns.
- * @throws what the file system says
+ * Makes a folder and its missing parents, for this user only. Without `recursive: true`, which never returns if a file system
+ * reports an existing folder as missing (below /proc).
+ * @throws the error of the file system
  */
 export function makeFolder(folder: string): void {
   if (isFolder(folder)) return;
@@ -14,7 +14,7 @@ export function makeFolder(folder: string): void {
   try {
     fs.mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process was quicker.
+    // Another process made it meanwhile.
     if (!isFolder(folder)) throw error;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * One writer at a time. The lock is a transaction that is held open on a tiny database beside the real one
- * (`perpwatch.db.lock`): the kernel frees it when the process ends in whatever way, SIGKILL included, so nothing stale is
- * ever left to clean up. Readers of the real database are not concerned.
+ * (`perpwatch.db.lock`): the kernel frees it when the process ends, also by SIGKILL, so no stale lock
+ * remains. Readers of the real database do not need it.
  *
  * The file must not be opened by any other means in this process: closing a second descriptor would free the lock.
  */
@@ -16,7 +16,7 @@ export interface WriterLock {
 export function takeWriterLock(file: string, pid: number = process.pid): WriterLock {
   const db = new Database(`${file}.lock`, { timeout: 0 });
   try {
-    // Nothing here has to survive a crash, and a second file would only be in the way.
+    // Nothing in it has to survive a crash, so no journal file is needed.
     db.pragma("journal_mode = MEMORY");
     db.pragma("synchronous = OFF");
     db.exec("BEGIN IMMEDIATE");
@@ -25,7 +25,7 @@ export function takeWriterLock(file: string, pid: number = process.pid): WriterL
     );
     db.prepare("INSERT OR REPLACE INTO holder VALUES (1, ?)").run(pid);
     db.exec("COMMIT");
-    // A reserved lock keeps writers out and lets the loser of a race read who holds it.
+    // A reserved lock excludes writers, and lets a second process read the holder.
     db.exec("BEGIN IMMEDIATE");
   } catch (error) {
     if (!errorCode(error).startsWith("SQLITE_BUSY")) {
@@ -49,7 +49,7 @@ export function takeWriterLock(file: string, pid: number = process.pid): WriterL
   };
 }
 
-/** The process that writes to a database, or did last; null: not known. Not for a process that holds the lock itself. */
+/** Returns the process that writes to a database, or was the last to; null: not known. Not for the process that holds the lock. */
 export function writerOf(file: string): number | null {
   let db: Database.Database;
   try {

@@ -1,6 +1,6 @@
 /**
- * Maintains the database now and then, in small steps within a budget: ticks packed into chunks and rolled up, what is past
- * its keeping deleted, free pages given back to the disk, the write-ahead file emptied.
+ * Periodic maintenance of the database, in small steps within a budget: packs ticks into chunks and roll-ups, deletes expired
+ * rows, returns free pages to the disk, and empties the write-ahead file.
  */
 import fs from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
@@ -13,7 +13,7 @@ import type { Rolling } from "./samples/rolling.ts";
 /** Retention times, ms; null: unlimited. */
 export interface Retention {
   readonly samplesMs: number | null;
-  /** Roll-ups of a minute, and of an hour. */
+  /** Retention of roll-ups of a minute, and of an hour. */
   readonly minutesMs: number | null;
   readonly hoursMs: number | null;
   readonly payloadsMs: number | null;
@@ -37,13 +37,13 @@ export interface Maintained {
   readonly deletedRows: number;
 }
 
-/** The tick log is packed when it is this long, or its oldest row this old. */
+/** The number of rows, and the age of the oldest row, from which the tick log is packed. */
 const packRows = 200_000;
 const packAgeMs = 3_600_000;
 const deletionsPerStep = 200;
 const bytesDeletedPerStep = 1_048_576;
 const freePagesPerStep = 256;
-/** Free pages are soon used again: this many stay, and a twentieth of the file. */
+/** Free pages that are kept, as they are soon used again; also a twentieth of the file. */
 const freePagesKept = 256;
 const walBytesKept = 1_048_576;
 
@@ -93,11 +93,11 @@ export class Maintenance {
     ];
   }
 
-  /** @param open whether the database still is: it may be closed between two steps */
+  /** @param open returns true while the database is open: it may be closed between two steps */
   async run(nowMs: number, budgetMs: number, clock: Clock, open: () => boolean): Promise<Maintained> {
     const endMs = clock.elapsedMs() + budgetMs;
     let deletedRows = 0;
-    // A round that ran out of budget is gone on with, so that its last parts have their turn too.
+    // A round that ran out of budget is continued, so that its last parts run, too.
     this.#round ??= this.#steps(nowMs);
     for (;;) {
       const { done, value } = this.#step(this.#round);
@@ -121,12 +121,12 @@ export class Maintenance {
     }
   }
 
-  /** Yields, after each step, how many rows it deleted. */
+  /** Yields the number of deleted rows after each step. */
   *#steps(nowMs: number): Generator<number, void> {
     const { rows, oldestMs } = this.#packing.state();
     if (this.#packing.underWay || rows >= packRows || (oldestMs !== null && nowMs - oldestMs >= packAgeMs))
       while (this.#packing.step()) yield 0;
-    // Before what they are made of goes.
+    // Before their ticks are deleted.
     while (this.#rolling.catchUp()) yield 0;
     while (this.#rolling.merge(nowMs)) yield 0;
     for (const deletion of this.#deletions) {
@@ -144,8 +144,8 @@ export class Maintenance {
   }
 
   /**
-   * Gives all free pages back to the disk, a slice at a time.
-   * @param open whether the database still is: it may be closed between two slices
+   * Returns all free pages to the disk, in steps.
+   * @param open returns true while the database is open: it may be closed between two steps
    */
   async compact(budgetMs: number, clock: Clock, open: () => boolean): Promise<Compacted> {
     const pageBytes = this.#db.pragma("page_size", { simple: true }) as number;
@@ -171,7 +171,7 @@ export class Maintenance {
     return this.#db.pragma(name, { simple: true }) as number;
   }
 
-  /** A reader in the middle of something keeps it from being emptied: then next time, without waiting. */
+  /** Empties the write-ahead file. An active reader prevents that: it is tried again next time, without waiting. */
   #emptyWal(): void {
     const wal = fs.statSync(`${this.#file}-wal`, { throwIfNoEntry: false });
     if (wal === undefined || wal.size < walBytesKept) return;
@@ -185,7 +185,7 @@ export class Maintenance {
   }
 }
 
-/** Whole sections of the recording: what is past keeping is what lies before the newest section that began by then. */
+/** Deletes whole sections of the recording: those before the newest section that began by that time. */
 function recordingDeletion(db: Database.Database, keepMs: number | null) {
   const sql = db.prepare<[number]>(`DELETE FROM recording WHERE id IN (SELECT id FROM recording
     WHERE id < (SELECT max(id) FROM recording WHERE fresh = 1 AND at_ms < ?) ORDER BY id LIMIT ${deletionsPerStep})`);

@@ -1,6 +1,6 @@
 /**
  * Numbered migrations: `user_version` of the file counts those that were applied. Each runs in its own transaction; a
- * file that holds a history already is copied beside itself first (`perpwatch.db.before-v2`).
+ * file that already has a history is copied to the same folder first (`perpwatch.db.before-v2`).
  */
 import fs from "node:fs";
 import type Database from "better-sqlite3";
@@ -16,7 +16,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** In order, without gaps; one that was released is never edited. */
+/** In order, without gaps; a released migration is never edited. */
 export const migrations: readonly Migration[] = [
   { version: 1, sql: first },
   { version: 2, sql: recording },
@@ -35,7 +35,7 @@ export function newestOf(list: readonly Migration[]): number {
 }
 
 /**
- * Brings the file to the newest version. A migration that fails leaves the file at the version before it.
+ * Updates the file to the newest version. A failed migration leaves the file at the version before it.
  * @throws {HistoryError} `newer` when the file was written by a newer program
  */
 export function migrate(db: Database.Database, file: string, list: readonly Migration[] = migrations): void {
@@ -67,12 +67,12 @@ export function refuseNewer(found: number, newest: number, file: string): void {
   );
 }
 
-/** A whole copy under a temporary name, renamed when it is complete: a crash leaves no half copy that looks whole. */
+/** Copies to a temporary name, and renames the complete copy: a crash leaves no partial copy under the final name. */
 function copyBeside(db: Database.Database, file: string, newest: number): void {
   const copy = `${file}.before-v${newest}`;
   const partial = `${copy}.partial`;
   fs.rmSync(partial, { force: true });
-  // Created first so that nobody else can read it for a moment; SQLite takes an empty file as its own.
+  // Created first, so that other users can never read it; SQLite accepts an empty file.
   fs.closeSync(fs.openSync(partial, "wx", 0o600));
   try {
     db.prepare("VACUUM INTO ?").run(partial);

@@ -1,7 +1,7 @@
 /** Queries of the store's tables. Samples are read by samples.ts. */
 import type Database from "better-sqlite3";
 import type { Alert, AlertChange, RuleState, Severity } from "../domain/alerts/alert.ts";
-import type { Acknowledgement, Message, OwedItem } from "../domain/alerts/delivery.ts";
+import type { Acknowledgement, DeliveryItem, Message } from "../domain/alerts/delivery.ts";
 import { type Event, type EventKind, earlierKeyOf, eventName } from "../domain/event.ts";
 import type { EventQuery } from "../domain/ports.ts";
 import type { FactChange, FailedRead, KeptPayload, Milestone } from "../domain/stored/changes.ts";
@@ -19,7 +19,7 @@ type Values = (string | number | null)[];
 
 export class Reader {
   readonly #db: Database.Database;
-  /** By their text: questions come in few shapes. */
+  /** Prepared statements by their text: there are few different ones. */
   readonly #prepared = new Map<string, Database.Statement<unknown[], unknown>>();
 
   constructor(db: Database.Database) {
@@ -83,7 +83,7 @@ export class Reader {
     );
   }
 
-  /** Every change of an owner's facts, or of all, oldest first. */
+  /** Yields every change of an owner's facts, or of all, oldest first. */
   factHistory(query: Span & { readonly owner?: string }): FactChange[] {
     const where = new Where();
     if (query.owner !== undefined) where.and("owner = ?", query.owner);
@@ -149,7 +149,7 @@ export class Reader {
     return this.#rows(`SELECT row FROM alert_changes ${where} ORDER BY id`, ...where.values);
   }
 
-  owed(query: { readonly open?: boolean; readonly alertIds?: readonly number[] }): OwedItem[] {
+  deliveryItems(query: { readonly open?: boolean; readonly alertIds?: readonly number[] }): DeliveryItem[] {
     const where = new Where();
     where.open(query.open, "status IN ('owed', 'sealed')");
     if (query.alertIds !== undefined) where.among("alert_id", query.alertIds);
@@ -206,13 +206,13 @@ export class Reader {
     return this.#map("SELECT name, value FROM keep ORDER BY name");
   }
 
-  lastIds(): { readonly alert: number; readonly change: number; readonly owed: number } {
-    const [row] = this.#all<{ alert: number; change: number; owed: number }>(
+  lastIds(): { readonly alert: number; readonly change: number; readonly item: number } {
+    const [row] = this.#all<{ alert: number; change: number; item: number }>(
       `SELECT coalesce((SELECT max(id) FROM alerts), 0) AS alert,
         coalesce((SELECT max(id) FROM alert_changes), 0) AS change,
-        coalesce((SELECT max(id) FROM owed), 0) AS owed`,
+        coalesce((SELECT max(id) FROM owed), 0) AS item`,
     );
-    return row ?? { alert: 0, change: 0, owed: 0 };
+    return row ?? { alert: 0, change: 0, item: 0 };
   }
 
   lastAliveMs(): number | null {
@@ -243,7 +243,7 @@ export class Reader {
   }
 }
 
-/** A list of any length as one value, so that the statement stays the same. */
+/** Encodes a list of any length as one value, so that the statement stays the same. */
 const listed = "SELECT value FROM json_each(?)";
 
 class Where {
@@ -266,7 +266,7 @@ class Where {
     return this.and(`${column} IN (${listed})`, encode(list));
   }
 
-  /** The condition in the words of the partial index that answers it. */
+  /** Adds the condition as the partial index has it, so that SQLite uses that index. */
   open(wanted: boolean | undefined, condition: string): this {
     if (wanted !== undefined) this.#terms.push(wanted ? condition : `NOT (${condition})`);
     return this;

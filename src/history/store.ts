@@ -42,43 +42,43 @@ export interface StoreOptions {
   /** Read beside a running daemon, or without one. Nothing is created, and writing is refused. */
   readonly readonly?: boolean;
   readonly clock?: Clock;
-  /** The time for which things are kept; what is not named has the default. */
+  /** Retention times; those left out have the default. */
   readonly retention?: Partial<Retention>;
 }
 
-/** The store, with further methods for callers that know that it is a local file. */
+/** The store, with further methods for a local file. */
 export interface History extends Store, SessionStore, AccessStore {
-  /** Every owner of which there are ticks, by name. */
+  /** Returns every owner that has ticks, by name. */
   tickOwners(): Promise<readonly string[]>;
-  /** Every change of facts, oldest first. */
+  /** Returns every change of facts, oldest first. */
   factHistory(query: Span & { readonly owner?: string }): Promise<readonly FactChange[]>;
   failedReads(span: Span): Promise<readonly FailedRead[]>;
   payloads(span: Span): Promise<readonly KeptPayload[]>;
   /**
-   * Packs, deletes what is past its keeping, gives space back. In steps of some ms with the event loop turning between.
+   * Packs ticks, deletes expired rows, and returns free space. In steps of some ms, between which the event loop runs.
    * @param nowMs wall time  @param budgetMs stops after the step that exceeds it; call again when not `finished`
    * @throws {CommitFailed} as `commit` does: nothing is lost, call again later
    */
   maintain(nowMs: number, budgetMs: number): Promise<Maintained>;
-  /** Every series of which there is anything, by owner. Goes through the whole database: not for the daemon. */
+  /** Returns every stored series, by owner. Reads the whole database: not for the daemon. */
   series(): Promise<ReadonlyMap<string, readonly string[]>>;
-  /** Gives free space back to the disk, in slices of some ms with the event loop turning between. @throws {CommitFailed} */
+  /** Returns free space to the disk, in steps of some ms, between which the event loop runs. @throws {CommitFailed} */
   compact(budgetMs: number): Promise<Compacted>;
-  /** Size of the write-ahead file. It grows for as long as somebody reads one moment of the past, and shrinks with `maintain`. */
+  /** Size of the write-ahead file. It grows while a reader holds a snapshot, and shrinks with `maintain`. */
   walBytes(): Promise<number>;
-  /** Reads the whole file and looks for damage: slow. @returns what is wrong, nothing when all is well */
+  /** Checks the whole file for damage: slow. @returns the problems found; empty: none */
   verify(): Promise<readonly string[]>;
 }
 
 /**
- * More rows than this in the log are packed before ticks are read: else the reading of each owner would go through all of
- * them. Fewer are gone through in some ms, and packing them would make chunks too short to be worth having.
+ * Rows of the log above which it is packed before ticks are read, as the reading of each owner scans all of them. Fewer rows
+ * are scanned in some ms, and would make chunks that are too short.
  */
 const tailRowsRead = 50_000;
 
 /**
- * Opens the database, makes it when there is none, and brings it to this program's version.
- * @throws {HistoryError} when it cannot be used; every file is then as it was
+ * Opens the database, creates it if there is none, and updates it to this program's version.
+ * @throws {HistoryError} if it cannot be used; all files are unchanged then
  */
 export function openStore(options: StoreOptions): History {
   return storeOn(openDatabase(options.path, { readonly: options.readonly ?? false }), options);
@@ -111,7 +111,7 @@ class SqliteStore implements History {
   readonly #opened: OpenDatabase;
   readonly #db: Database.Database;
   readonly #clock: Clock;
-  /** The newest time at which something was observed, ms; null: nothing was. */
+  /** The newest time of an observation, ms; null: none. */
   #aliveMs: number | null = null;
   readonly #reader: Reader;
   readonly #samples: Samples;
@@ -293,7 +293,7 @@ class SqliteStore implements History {
   ruleStates: Store["ruleStates"] = async () => this.#reading().ruleStates();
   alerts: Store["alerts"] = async (query) => this.#reading().alerts(query);
   alertChanges: Store["alertChanges"] = async (query) => this.#reading().alertChanges(query);
-  owed: Store["owed"] = async (query) => this.#reading().owed(query);
+  deliveryItems: Store["deliveryItems"] = async (query) => this.#reading().deliveryItems(query);
   messages: Store["messages"] = async (query) => this.#reading().messages(query);
   acknowledgements: Store["acknowledgements"] = async (query) => this.#reading().acknowledgements(query);
   cursors: Store["cursors"] = async () => this.#reading().cursors();
@@ -318,7 +318,7 @@ class SqliteStore implements History {
     return this.#parts;
   }
 
-  /** All of `write` or nothing. */
+  /** Runs `write` in a transaction. */
   #transaction(write: () => void, durable: boolean): void {
     const run = () => {
       this.#db.exec("BEGIN IMMEDIATE");
@@ -326,7 +326,7 @@ class SqliteStore implements History {
         write();
         this.#db.exec("COMMIT");
       } finally {
-        // SQLite may have rolled back by itself (a full disk): then there is none.
+        // SQLite may have rolled back already (a full disk).
         if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
       }
     };
@@ -342,7 +342,7 @@ class SqliteStore implements History {
     }
   }
 
-  /** Packs the tail. Where there is no room to pack, the log is read as it is. */
+  /** Packs the tail. If the disk is full, the log is read unpacked. */
   async #packTail(): Promise<void> {
     const packing = this.#parts?.packing;
     if (packing === undefined || packing.state().rows <= tailRowsRead) return;

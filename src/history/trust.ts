@@ -1,4 +1,4 @@
-/** Refuses a database that others can use, and one whose schema does more than hold our rows. */
+/** Refuses a database to which other users have access, and one with a schema other than ours. */
 import fs from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
@@ -6,14 +6,15 @@ import { distrust, distrustedWay, isRoot, shellWord } from "../files/index.ts";
 import { HistoryError } from "./errors.ts";
 import { type Migration, versionOf } from "./migrations.ts";
 
-/** The files of a database, beside its lock. */
+/** The files of a database, without its lock. */
 const endings = ["", "-wal", "-shm", "-journal"];
 
-/** `change`: not yet known to be a database of ours. `read`: only read, by root also for another user. */
+/** `change`: not yet known to be a database of ours. `read`: only read; root may also read for another user. */
 export type AgainstOthers = "change" | "changeAndRead" | "read";
 
 /**
- * Judges the files of a database that are there, and its folder; others must not change them, nor read a database that is ours.
+ * Checks the existing files of a database and its folder: others must not be able to change them, nor to read a database of
+ * ours.
  * @throws {HistoryError} permission; nothing was touched
  */
 export function refuseShared(file: string, against: AgainstOthers): void {
@@ -42,7 +43,7 @@ export function refuseShared(file: string, against: AgainstOthers): void {
   if (wrong !== null) throw new HistoryError("permission", file, `${file} ${wrong}`);
 }
 
-/** @throws {HistoryError} for a pipe, device or socket: opening one can wait without end, reading it does not end */
+/** @throws {HistoryError} for a pipe, device or socket: opening one may block, and reading it does not end */
 export function refuseSpecial(file: string, stat: fs.Stats): void {
   if (stat.isFile() || stat.isDirectory()) return;
   throw new HistoryError(
@@ -52,7 +53,7 @@ export function refuseSpecial(file: string, stat: fs.Stats): void {
   );
 }
 
-/** @throws {HistoryError} when the file has triggers or views, which would run with what is written */
+/** @throws {HistoryError} if the file has triggers or views, which would run with writes */
 export function refuseActive(db: Database.Database, file: string): void {
   const [active] = db
     .prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')")
@@ -86,7 +87,7 @@ export function refuseOtherSchema(db: Database.Database, file: string, list: rea
   }
 }
 
-/** Names, kinds and texts; without what SQLite keeps for itself. */
+/** Returns names, kinds and texts, without SQLite's own entries. */
 function schemaOf(db: Database.Database): ReadonlySet<string> {
   const rows = db
     .prepare<[], { name: string; type: string; sql: string | null }>(

@@ -1,7 +1,7 @@
-/** Writes one `Changes` value, part by part, with prepared statements. Always inside a transaction of the store's. */
+/** Writes one `Changes` value with prepared statements, always within a transaction of the store. */
 import type Database from "better-sqlite3";
 import type { Alert, AlertChange, RuleState } from "../domain/alerts/alert.ts";
-import type { Acknowledgement, Message, OwedItem } from "../domain/alerts/delivery.ts";
+import type { Acknowledgement, DeliveryItem, Message } from "../domain/alerts/delivery.ts";
 import type { Event } from "../domain/event.ts";
 import type { Changes, FactChange, FailedRead, KeptPayload, Milestone } from "../domain/stored/changes.ts";
 import { encode, encodeForeign } from "../domain/text/json.ts";
@@ -32,7 +32,7 @@ export class Writer {
     for (const change of changes.alertChanges) this.#alertChange(change);
     for (const { rule, subject } of changes.ruleStatesGone) this.#sql.ruleStateGone.run(rule, subject);
     for (const state of changes.ruleStates) this.#ruleState(state);
-    for (const item of changes.owed) this.#owed(item);
+    for (const item of changes.deliveryItems) this.#deliveryItem(item);
     for (const message of changes.messages) this.#message(message);
     for (const acknowledgement of changes.acknowledgements) this.#acknowledgement(acknowledgement);
     for (const { name, value } of changes.cursors) this.#sql.cursor.run(name, value);
@@ -98,8 +98,8 @@ export class Writer {
     this.#sql.ruleState.run(state.rule, state.subject, encode(state));
   }
 
-  #owed(item: OwedItem): void {
-    this.#sql.owed.run(item.id, item.alertId, item.status, encode(item));
+  #deliveryItem(item: DeliveryItem): void {
+    this.#sql.deliveryItem.run(item.id, item.alertId, item.status, encode(item));
   }
 
   #message(message: Message): void {
@@ -118,7 +118,9 @@ export class Writer {
  * unexplained.
  */
 export function mustBeDurable(changes: Changes): boolean {
-  return changes.owed.length > 0 || changes.messages.length > 0 || changes.acknowledgements.length > 0;
+  return (
+    changes.deliveryItems.length > 0 || changes.messages.length > 0 || changes.acknowledgements.length > 0
+  );
 }
 
 function statements(db: Database.Database) {
@@ -126,7 +128,7 @@ function statements(db: Database.Database) {
   return {
     alive: sql("UPDATE pulse SET alive_ms = ?"),
     fact: sql("INSERT INTO facts (at_ms, owner, name, value) VALUES (?, ?, ?, ?)"),
-    // A fact learned late (the past, at first sight) does not displace a newer one.
+    // A fact of an earlier time that is read later does not replace a newer one.
     factNow: sql(`INSERT INTO facts_now VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET at_ms = excluded.at_ms, value = excluded.value WHERE excluded.at_ms >= at_ms`),
     event:
@@ -142,7 +144,7 @@ function statements(db: Database.Database) {
     alertChange: sql("INSERT INTO alert_changes VALUES (?, ?, ?)"),
     ruleStateGone: sql("DELETE FROM rule_states WHERE rule = ? AND subject = ?"),
     ruleState: sql("INSERT OR REPLACE INTO rule_states VALUES (?, ?, ?)"),
-    owed: sql("INSERT OR REPLACE INTO owed VALUES (?, ?, ?, ?)"),
+    deliveryItem: sql("INSERT OR REPLACE INTO owed VALUES (?, ?, ?, ?)"),
     message: sql("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?)"),
     messageAlertsGone: sql("DELETE FROM message_alerts WHERE message_id = ?"),
     messageAlert: sql("INSERT OR IGNORE INTO message_alerts VALUES (?, ?)"),

@@ -46,7 +46,7 @@ export type WatchHistory = Pick<
   | "ruleStates"
   | "alerts"
   | "alertChanges"
-  | "owed"
+  | "deliveryItems"
   | "lastIds"
 >;
 
@@ -148,7 +148,7 @@ async function* readHistories(
   nowMs: number,
 ): AsyncIterable<OwnerHistory> {
   const lookBack = new LookBack(settings.ruleSet);
-  const wanted = (series: string) => lookBack.wants(series);
+  const wanted = (series: string) => lookBack.isWanted(series);
   // Thousands of accounts have millions of samples a day: they are read only for rules with windows over accounts.
   const ofAccounts = lookBack.of("trader", "position");
   const accounts = ofAccounts.spanMs > 0 ? await accountOwners(store, settings) : [];
@@ -272,7 +272,9 @@ async function readRemembered(store: WatchHistory): Promise<Remembered> {
   if (held.length > 0) changes.push(...(await store.alertChanges({ ids: held })));
   const notified = new Map<number, Map<string, Severity>>();
   if (firing.length > 0) {
-    for (const { alertId, receiver, severity } of await store.owed({ alertIds: firing.map(({ id }) => id) }))
+    for (const { alertId, receiver, severity } of await store.deliveryItems({
+      alertIds: firing.map(({ id }) => id),
+    }))
       notified.set(alertId, (notified.get(alertId) ?? new Map<string, Severity>()).set(receiver, severity));
   }
   // Liquidations that may have closed the subjects of firing alerts, unless they were reported as the end of earlier
@@ -294,7 +296,7 @@ async function readRemembered(store: WatchHistory): Promise<Remembered> {
     ruleStates: await store.ruleStates(),
     alerts: alerts.sort((a, b) => a.id - b.id),
     alertChanges: changes,
-    told: notified,
+    notified: notified,
     keep,
     unread: [...unread, ...unreadFacts],
     damaged,

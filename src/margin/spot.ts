@@ -33,13 +33,13 @@ export function priceSpot(
   if (!(exponent >= 0 && exponent <= maxExponent) || !(indexTicks > 0) || !Number.isSafeInteger(indexTicks))
     return undefined;
   const held = BigInt(balance);
-  const most = BigInt(asset.maxGlobalBalance);
-  if (held < 0n || most <= 0n) return undefined;
+  const maxHeld = BigInt(asset.maxGlobalBalance);
+  if (held < 0n || maxHeld <= 0n) return undefined;
   const unitsPerLot = 10n ** BigInt(exponent);
   const notional = (held * BigInt(indexTicks) * BigInt(market.tickSize)) / unitsPerLot;
-  const counted = held < most ? held : most;
+  const counted = held < maxHeld ? held : maxHeld;
   const slope = BigInt(asset.maxMarginDiscountBps - asset.minMarginDiscountBps);
-  const retained = 10_000n - BigInt(asset.minMarginDiscountBps) - (slope * counted) / most;
+  const retained = 10_000n - BigInt(asset.minMarginDiscountBps) - (slope * counted) / maxHeld;
   return {
     notionalQuoteLots: shrink(notional),
     discountedQuoteLots: shrink((notional * retained) / 10_000n),

@@ -8,7 +8,7 @@
  * an observation leaves before its items. A stop sends the items that wait for their groups; after a crash they leave
  * at the next start.
  */
-import { reportedChanges, type Told } from "../alerts/pending/reported.ts";
+import { type ReportedItem, reportedChanges } from "../alerts/pending/reported.ts";
 import { type Entry, type Lane, laneSeverities, lanes, takenUp, Waiting } from "../alerts/pending/waiting.ts";
 import type { AlertChange } from "../domain/alerts/alert.ts";
 import type { Capacity, Folded } from "../domain/alerts/delivery.ts";
@@ -52,14 +52,14 @@ export class Delivery {
   /** True while messages of `#nowMs` may be in flight. */
   #isOpen = false;
   /** Items added after a start, until the time of the previous end is known; null: the daemon runs. */
-  #addedAtStart: { readonly items: readonly Told[]; readonly atMs: number }[] | null = null;
+  #addedAtStart: { readonly items: readonly ReportedItem[]; readonly atMs: number }[] | null = null;
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
   }
 
   /** Adds the items of one observation. Times never decrease. */
-  addPending(items: readonly Told[], atMs: number): void {
+  addPending(items: readonly ReportedItem[], atMs: number): void {
     if (this.#addedAtStart !== null) {
       if (items.length > 0) this.#addedAtStart.push({ items, atMs });
       return;
@@ -173,10 +173,10 @@ class Receiver {
   pump(nowMs: number, draining: boolean): void {
     if (this.waiting.size === 0) return;
     const { stormFold, capacities, onMessage } = this.#options;
-    const { tellsEach = false, maxNamed, byAccount } = capacities?.get(this.#name) ?? {};
+    const { isNeverFolded = false, maxNamed, byAccount } = capacities?.get(this.#name) ?? {};
     const leaving = {
       ...{ nowMs, stormFold, draining, scarce: false },
-      ...{ tellsEach, maxNamed, byAccount },
+      ...{ isNeverFolded, maxNamed, byAccount },
     };
     for (const lane of lanes) {
       if (this.#inFlight.some((one) => one.lane === lane)) continue;

@@ -31,10 +31,10 @@ export class Journal {
       this.#changes.set(change.id, change);
     }
     for (const event of changes.events) this.events.push(event);
-    const owed = changes.owed.flatMap((item) => {
+    const items = changes.deliveryItems.flatMap((item) => {
       const change = this.#changes.get(item.changeId);
       return change === undefined ? [] : [{ item, change }];
     });
-    this.delivery.addPending(owed, atMs);
+    this.delivery.addPending(items, atMs);
   }
 }

@@ -3,7 +3,7 @@
  * watch is restored from it at each start within the replay, as a live one is from the database.
  */
 import type { Alert, AlertChange, RuleState } from "../domain/alerts/alert.ts";
-import type { OwedItem } from "../domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../domain/alerts/delivery.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { EventQuery, Store, TickQuery } from "../domain/ports.ts";
@@ -45,8 +45,8 @@ export class ReplayStore implements WatchHistory {
   readonly #alerts = new Map<number, Alert>();
   readonly #changes = new Map<number, AlertChange>();
   readonly #changesOf = new Map<number, AlertChange[]>();
-  readonly #owedOf = new Map<number, OwedItem[]>();
-  #ids = { alert: 0, change: 0, owed: 0 };
+  readonly #owedOf = new Map<number, DeliveryItem[]>();
+  #ids = { alert: 0, change: 0, item: 0 };
   #addedSincePruning = 0;
 
   constructor(options: ReplayStoreOptions) {
@@ -88,9 +88,9 @@ export class ReplayStore implements WatchHistory {
       push(this.#changesOf, change.alertId, change);
       ids.change = Math.max(ids.change, change.id);
     }
-    for (const item of changes.owed) {
+    for (const item of changes.deliveryItems) {
       push(this.#owedOf, item.alertId, item);
-      ids.owed = Math.max(ids.owed, item.id);
+      ids.item = Math.max(ids.item, item.id);
     }
   }
 
@@ -192,12 +192,12 @@ export class ReplayStore implements WatchHistory {
     return query.ids === undefined ? [...found] : found.filter(({ id }) => query.ids!.includes(id));
   }
 
-  async owed(query: Parameters<Store["owed"]>[0]): Promise<readonly OwedItem[]> {
+  async deliveryItems(query: Parameters<Store["deliveryItems"]>[0]): Promise<readonly DeliveryItem[]> {
     const ids = query.alertIds ?? [...this.#owedOf.keys()];
     return ids.flatMap((id) => this.#owedOf.get(id) ?? []).sort((a, b) => a.id - b.id);
   }
 
-  async lastIds(): Promise<{ readonly alert: number; readonly change: number; readonly owed: number }> {
+  async lastIds(): Promise<{ readonly alert: number; readonly change: number; readonly item: number }> {
     return { ...this.#ids };
   }
 

@@ -38,7 +38,7 @@ export class Replay {
     this.#settings = settings;
     this.#onChanges = onChanges ?? (() => {});
     this.#watch = new Watch(settings, nothingRemembered, fromMs);
-    const samplesMs = new LookBack(settings.ruleSet).longestMs;
+    const samplesMs = new LookBack(settings.ruleSet).maxSpanMs;
     this.store = new ReplayStore({ past, fromMs, samplesMs });
     this.#nowMs = fromMs;
   }

@@ -5,12 +5,12 @@
  */
 
 import { Incidents, incidentsOptions } from "../alerts/incidents/incidents.ts";
-import type { Told } from "../alerts/pending/reported.ts";
+import type { ReportedItem } from "../alerts/pending/reported.ts";
 import type { RemindSettings } from "../alerts/reminders/remind.ts";
 import { groupReleaseMs, isUrgent } from "../alerts/routing/group.ts";
 import { groupKeyOf, type Routing, waysFor } from "../alerts/routing/route.ts";
 import type { Alert, AlertChange, AlertChangeKind, Severity } from "../domain/alerts/alert.ts";
-import type { OwedItem } from "../domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../domain/alerts/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import type { RuleSet } from "../rules/index.ts";
 import { Delivery, type ReplayedMessage } from "./delivery.ts";
@@ -143,7 +143,7 @@ function messagesOf(
   /** The receivers of each alert so far. */
   const receivers = new Map<number, ReadonlySet<string>>();
   let id = 0;
-  const itemsOf = ({ atMs, change, groupKey }: PendingChange): readonly Told[] => {
+  const itemsOf = ({ atMs, change, groupKey }: PendingChange): readonly ReportedItem[] => {
     const { alertId, alert, kind } = change;
     const labels = labelsOf(alert);
     const ways = waysFor(routing, labels);
@@ -156,8 +156,8 @@ function messagesOf(
       receiver: string,
       key: string,
       leaves: { readonly atMs: number; readonly quiet: boolean },
-    ): Told => {
-      const item: OwedItem = {
+    ): ReportedItem => {
+      const item: DeliveryItem = {
         ...{ id: ++id, changeId: change.id, alertId, receiver, severity: alert.severity, owedAtMs: atMs },
         ...{ groupKey: key, releaseAtMs: leaves.atMs, status: "owed", messageId: null },
         ...(leaves.quiet ? { quiet: true as const } : {}),

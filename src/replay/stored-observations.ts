@@ -4,7 +4,7 @@
  */
 import type { MarketConfig } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
-import type { Figure, GivenFigures, Observation, Tick } from "../domain/observation.ts";
+import type { Figure, InjectedFigures, Observation, Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { Source } from "../domain/sources.ts";
 import type { FactChange } from "../domain/stored/changes.ts";
@@ -104,7 +104,7 @@ function planOf(owner: string, series: readonly string[]): Plan {
 }
 
 function given({ atMs, owner, values }: Tick, { subjects, positions }: Plan): Observation {
-  const eventObservation: GivenFigures[] = subjects.map((subject) => {
+  const eventObservation: InjectedFigures[] = subjects.map((subject) => {
     const figures: Record<string, Figure> = {};
     for (const { name, index } of subject.fields) figures[name] = values[index]!;
     const isAccount = subject.owner === owner && positions !== null;

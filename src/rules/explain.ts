@@ -25,13 +25,13 @@ export function explainParts(rule: ConditionRule, env: Env): readonly ExplainedP
 export function explainInputs(rule: ConditionRule, env: Env): readonly ExplainedInput[] {
   const inputs = new Map<string, ExplainedInput>();
   for (const read of rule.reads) {
-    const whose = read.symbol === null ? read.scope : `market ${read.symbol}`;
+    const owner = read.symbol === null ? read.scope : `market ${read.symbol}`;
     for (const source of read.sources) {
       const seenMs = factsOf(read, env)?.seenMs[source];
       const ageMs = seenMs === undefined ? null : ageOf(seenMs, env);
       const staleAfterMs = rule.staleAfterMs[source];
       const stale = ageMs === null || ageMs > staleAfterMs;
-      inputs.set(`${whose}\n${source}`, { whose, source, ageMs, staleAfterMs, stale });
+      inputs.set(`${owner}\n${source}`, { whose: owner, source, ageMs, staleAfterMs, stale });
     }
   }
   return [...inputs.values()];
@@ -40,7 +40,7 @@ export function explainInputs(rule: ConditionRule, env: Env): readonly Explained
 function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, env: Env): ExplainedPart[] {
   const valueUnit = unitOfValue(rule);
   const whole = shownText(text, 0, text.length);
-  const told = new Set<string>();
+  const seen = new Set<string>();
   /** Ends of the enclosing parts. */
   const around: number[] = [];
   return [...(parts ?? [])]
@@ -49,8 +49,8 @@ function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, 
       const own = shownText(text, start, end);
       while (around.length > 0 && around.at(-1)! <= start) around.pop();
       const depth = around.length;
-      if (told.has(own)) return [];
-      told.add(own);
+      if (seen.has(own)) return [];
+      seen.add(own);
       around.push(end);
       const result = run(env);
       const unknown = isUnknown(result) ? reasonOf(result) : null;

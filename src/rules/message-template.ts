@@ -49,13 +49,13 @@ const never = Object.fromEntries(sources.map((source) => [source, Number.POSITIV
 >;
 
 /**
- * @param longest maximum length of the result, characters
+ * @param maxLength maximum length of the result, characters
  * @param timezone IANA name, for printed times
  * @returns undefined if there was a mistake; every mistake was reported
  */
 export function compileMessageTemplate(
   text: string,
-  longest: number,
+  maxLength: number,
   timezone: string,
   report: (problem: ExpressionProblem) => void,
 ): MessageTemplate | undefined {
@@ -65,7 +65,7 @@ export function compileMessageTemplate(
   );
   if (parts === undefined) return undefined;
   const reads = gathered.reads.map(({ scope, field }) => ({ owner: scope, field }));
-  const printing = { timezone, longest: maxValue, lines: true };
+  const printing = { timezone, maxLength: maxValue, lines: true };
   return {
     text,
     leads: reads.some(({ owner, field }) => owner === "alert" && field === "lead"),
@@ -73,14 +73,14 @@ export function compileMessageTemplate(
     words: (data) => {
       const env = envOf(data);
       const words: WordedPart[] = [];
-      let room = longest;
+      let left = maxLength;
       for (const part of parts) {
         const own = typeof part === "string";
         const whole = own ? escapedLines(part) : print(part, env, printing);
-        const shown = shorten(whole, room);
+        const shown = shorten(whole, left);
         add(words, shown, own);
-        room -= [...shown].length;
-        if (shown !== whole || room <= 0) break;
+        left -= [...shown].length;
+        if (shown !== whole || left <= 0) break;
       }
       return words;
     },
@@ -146,8 +146,8 @@ export function factReader(
   const staleAfterMs = staleness(undefined, scheduleMs);
   const reads = named.flatMap(({ owner, field }) => {
     const [found] = namedFields([{ owner, field }]);
-    const whose = { scope: owner as ReadScope, symbol: null };
-    return found ? [{ owner, field, run: readField(`${owner}.${field}`, whose, found, staleAfterMs) }] : [];
+    const read = { scope: owner as ReadScope, symbol: null };
+    return found ? [{ owner, field, run: readField(`${owner}.${field}`, read, found, staleAfterMs) }] : [];
   });
   if (reads.length === 0) return () => undefined;
   return (env) => {

@@ -16,10 +16,10 @@ const maxHoles = 40;
 /** Maximum length of one value in a message, characters: enough for a name or a sentence of an announcement. */
 const maxValue = 300;
 
-/** @param longest maximum length of the rendered text, characters */
+/** @param maxLength maximum length of the rendered text, characters */
 export function compileTemplate(
   text: string,
-  longest: number,
+  maxLength: number,
   naming: Naming,
   gathered: Gathered,
   report: (problem: ExpressionProblem) => void,
@@ -32,9 +32,9 @@ export function compileTemplate(
       let result = "";
       for (const part of parts) {
         result += typeof part === "string" ? part : print(part, env, { plain: true });
-        if (result.length > longest * 2) break;
+        if (result.length > maxLength * 2) break;
       }
-      return shorten(escapedLines(result), longest);
+      return shorten(escapedLines(result), maxLength);
     },
   };
 }
@@ -112,7 +112,7 @@ export interface Printing {
   /** Time zone of printed times; default UTC. */
   readonly timezone?: string;
   /** Maximum length of a value in the text, characters. */
-  readonly longest?: number;
+  readonly maxLength?: number;
   /** Words of fixed lists are printed as plain text: `at risk` for `atRisk`. */
   readonly plain?: boolean;
   /** Line breaks are kept, as the text is perpwatch's own: values from outside have none. */
@@ -131,15 +131,15 @@ export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Print
   if (typeof value !== "string" || value === "") return absentText;
   return how.plain === true && part.isWord === true
     ? plainWords(value)
-    : shown(value, how.lines === true ? escapedLines : escaped, how.longest ?? maxValue);
+    : shown(value, how.lines === true ? escapedLines : escaped, how.maxLength ?? maxValue);
 }
 
 /** Truncates before escaping, too, since the length of the value is not limited. */
-function shown(value: string, write: (text: string) => string, longest: number): string {
-  return shorten(write(value.slice(0, 4 * longest)), longest);
+function shown(value: string, write: (text: string) => string, maxLength: number): string {
+  return shorten(write(value.slice(0, 4 * maxLength)), maxLength);
 }
 
-export function shorten(text: string, longest: number): string {
+export function shorten(text: string, maxLength: number): string {
   const characters = [...text];
-  return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join("")}…`;
+  return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join("")}…`;
 }

@@ -63,7 +63,7 @@ export interface Facts {
    */
   readonly silent?: (source: Source, sinceMs: number) => readonly string[];
   /** For aggregates: the wallets whose part of a figure is not known. */
-  readonly untold?: (field: string) => readonly string[];
+  readonly missingMembers?: (field: string) => readonly string[];
 }
 
 /** Computes the least amounts with which a condition would hold for the account of a subject. */

@@ -15,10 +15,10 @@ import { Holders } from "./accounts/holders.ts";
 import { InjectedAccounts } from "./accounts/injected-accounts.ts";
 import { OrderPlacements } from "./accounts/order-placements.ts";
 import { Markets } from "./markets/markets.ts";
+import type { Needs } from "./needs.ts";
 import { type NodeEnv, newFacts, noWindows, readWindow, SubjectNode } from "./subjects.ts";
 import { newWallet, rename, type WalletEntry } from "./wallets/wallets.ts";
 import type { WatchedWallet } from "./wallets/watched.ts";
-import type { Needs } from "./wants.ts";
 
 export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Successor) => void;
 

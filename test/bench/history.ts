@@ -97,7 +97,7 @@ tookMs = performance.now() - startMs;
 show(`rule states, ${perCommit} a commit: each`, (tookMs * 1_000) / states.length, "µs");
 
 startMs = performance.now();
-for (let i = 0; i < 200; i++) await store.commit([changes({ owed: [owedItem({ id: i + 1 })] })]);
+for (let i = 0; i < 200; i++) await store.commit([changes({ deliveryItems: [owedItem({ id: i + 1 })] })]);
 tookMs = performance.now() - startMs;
 show("a commit of one owed item, durable", tookMs / 200, "ms");
 

@@ -383,8 +383,8 @@ describe.each(Object.entries(all))("%s", (name, start) => {
   test("names each alert of the largest message", async () => {
     await using one = await rig(start);
     await one.channel.start(never);
-    const { maxNamed: most = maxNamed, tellsEach = false } = one.channel;
-    const count = tellsEach ? maxReported : most;
+    const { maxNamed: most = maxNamed, isNeverFolded = false } = one.channel;
+    const count = isNeverFolded ? maxReported : most;
     const long = "<&>[*_]`@é🦀 ".repeat(40);
     const changes = Array.from({ length: count }, (_, i) => {
       const id = 1_000 + i;
@@ -452,11 +452,11 @@ describe.each(Object.entries(all))("%s", (name, start) => {
   test("its capacity is known before it is created", async () => {
     await using one = await rig(start);
     const known = capacitiesOf(parsedOf({ chat: one.far.settings, ...one.far.others }));
-    const { tellsEach, maxNamed, apart, edits, byAccount } = one.channel;
-    const none = { tellsEach: undefined, maxNamed: undefined, apart: undefined };
+    const { isNeverFolded, maxNamed, apart, edits, byAccount } = one.channel;
+    const none = { isNeverFolded: undefined, maxNamed: undefined, apart: undefined };
     const more = { edits: undefined, byAccount: undefined };
     expect({ ...none, ...more, ...known.get("chat") }).toEqual({
-      ...{ tellsEach, maxNamed, apart, edits, byAccount },
+      ...{ isNeverFolded, maxNamed, apart, edits, byAccount },
     });
   });
 

@@ -9,7 +9,7 @@ import type { Channel, SendResult } from "../../src/channels/channel.ts";
 import type { ChannelLog } from "../../src/channels/log.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import type { Journal } from "../../src/deliver/journal.ts";
-import { toldBefore } from "../../src/deliver/queue/attempt.ts";
+import { earlierMessages } from "../../src/deliver/queue/attempt.ts";
 import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alerts/alert.ts";
 import type { Message, MessageContent } from "../../src/domain/alerts/delivery.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
@@ -79,7 +79,7 @@ async function rig(more: object = byRole): Promise<Rig> {
     const entries = sent.content.items.map(({ change: one }) => ({
       ...{ item: { alertId: one.alertId }, change: one },
     })) as unknown as Entry[];
-    const before = await toldBefore(sent, entries, store, journal, self.channel.keepsGroups);
+    const before = await earlierMessages(sent, entries, store, journal, self.channel.keepsGroups);
     const result = await self.channel.send({ message: sent, attempt, ...before }, never);
     if (result.kind === "delivered") {
       const deliveredAtMs = clock.nowMs();

@@ -42,7 +42,7 @@ async function left() {
         alert({ id: 5, rule: "Falls", wallet: null, severity: "info", worstSeverity: "warning" }),
       ],
       alertChanges: [alertChange()],
-      owed: [owedItem({ status: "sealed", messageId: message().id })],
+      deliveryItems: [owedItem({ status: "sealed", messageId: message().id })],
       messages: [message({ attempts: 1, lastFailure: "unreachable" })],
       events: [event({ key }), event({ key: "notification:event:9:9:9:9:9", happenedMs: t0 })],
       acknowledgements: [acknowledgement({ key: "notification:event:9:9:9:9:9", status: "confirmed" })],

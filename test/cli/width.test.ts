@@ -51,7 +51,7 @@ async function left() {
           ],
         }),
       ],
-      owed: [owedItem({ status: "sealed", messageId: id })],
+      deliveryItems: [owedItem({ status: "sealed", messageId: id })],
       messages: [
         message({
           id,

@@ -167,7 +167,7 @@ test("a delivery that was made but is not recorded acknowledges nothing", async 
   one.deliveries.store.full = true;
   one.deliveries.outbox.stuck({
     ...changes,
-    owed: changes.owed.map((item) => ({ ...item, severity: "critical" })),
+    deliveryItems: changes.deliveryItems.map((item) => ({ ...item, severity: "critical" })),
   });
   await one.exchange.clock.advance(30 * second);
   expect(one.deliveries.far.accepted).toHaveLength(1);

@@ -113,7 +113,10 @@ test("a message that Discord took but nobody recorded is sent again under its no
   await using one = await world();
   const lost = Promise.withResolvers<void>();
   const dead = {
-    ...{ owed: one.store.owed.bind(one.store), messages: one.store.messages.bind(one.store) },
+    ...{
+      deliveryItems: one.store.deliveryItems.bind(one.store),
+      messages: one.store.messages.bind(one.store),
+    },
     alerts: one.store.alerts.bind(one.store),
     alertChanges: one.store.alertChanges.bind(one.store),
     commit: (batch: readonly Changes[]) =>
@@ -139,7 +142,10 @@ test("what was taken in a thread, but recorded by nobody, is found there after a
   const lost = Promise.withResolvers<void>();
   let dying = false;
   const dead = {
-    ...{ owed: one.store.owed.bind(one.store), messages: one.store.messages.bind(one.store) },
+    ...{
+      deliveryItems: one.store.deliveryItems.bind(one.store),
+      messages: one.store.messages.bind(one.store),
+    },
     alerts: one.store.alerts.bind(one.store),
     alertChanges: one.store.alertChanges.bind(one.store),
     commit: (batch: readonly Changes[]) =>
@@ -212,8 +218,8 @@ test.each([
   const calm = { ...third!, severity: "warning" as const };
   // A fall calls nobody: in an incident it is quiet.
   const quietly = one.alerts.step("fell", calm, ["chat"], group);
-  const owed = quietly.owed.map((item) => ({ ...item, quiet: true as const }));
-  await one.owe(outbox, group.startsWith("incident") ? { ...quietly, owed } : quietly);
+  const owed = quietly.deliveryItems.map((item) => ({ ...item, quiet: true as const }));
+  await one.owe(outbox, group.startsWith("incident") ? { ...quietly, deliveryItems: owed } : quietly);
   await outbox.idle();
   await one.discord.waitForMessage(
     ({ id, text }) => id === reminder.id && text.includes("BETTER, now warning"),

@@ -12,7 +12,7 @@ test("a drill whose deliveries cannot be read fails when its time is over, and s
   const away = () => Promise.reject(new Error("the disk does not answer"));
   const drills: Drills = new Drills({
     ...{ clock, channels: ["chat"], withinMs: 60_000, newId: () => "x", nextMs: () => null },
-    store: { owed: away, messages: away },
+    store: { deliveryItems: away, messages: away },
     observe: async (one) => {
       seen.push(one);
       if (one.kind !== "drill") return;

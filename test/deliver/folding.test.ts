@@ -169,7 +169,12 @@ test("what waited quietly and holds no longer leads no message, and asks for not
   const { alerts } = one;
   const incident = "incident/{}/1";
   const quiet = alerts.step("fired", alerts.alert(), ["chat"], incident, 300 * second);
-  await one.owe(changes({ ...quiet, owed: quiet.owed.map((item) => ({ ...item, quiet: true as const })) }));
+  await one.owe(
+    changes({
+      ...quiet,
+      deliveryItems: quiet.deliveryItems.map((item) => ({ ...item, quiet: true as const })),
+    }),
+  );
   await clock.advance(60 * second);
   await one.owe(alerts.step("fired", alerts.alert({ severity: "critical" }), ["chat"], incident));
   await clock.settle();

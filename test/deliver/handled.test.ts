@@ -13,7 +13,7 @@ function handled(word: AckWord, rules: readonly (readonly number[])[], world: Wo
     { word, rules: rules.map((alertIds, index) => ({ rule: `R${index}`, alertIds })) },
     {
       alert: (id) => (world[id] ? { acknowledgedAtMs: world[id].acked ? 1 : null } : undefined),
-      owed: (id) => (world[id]?.items ?? []).map((status) => ({ status })),
+      items: (id) => (world[id]?.items ?? []).map((status) => ({ status })),
     },
   );
 }

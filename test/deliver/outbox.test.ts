@@ -43,7 +43,7 @@ test("a change leaves at once, in a message that was sealed before and recorded 
     },
   });
   expect(message?.id).toMatch(/^[1-9A-HJ-NP-Za-km-z]{20,22}$/);
-  expect(await one.store.owed({})).toMatchObject([{ status: "delivered", messageId: message?.id }]);
+  expect(await one.store.deliveryItems({})).toMatchObject([{ status: "delivered", messageId: message?.id }]);
   expect(one.outbox.figures()).toEqual({ undelivered: 0, oldestUndeliveredMs: 0, deadMessages: 0 });
 });
 
@@ -177,7 +177,7 @@ test("an ending whose firing message died is told all the same", async () => {
     ["FIRING critical", 400, null],
     ["RESOLVED", 200, null],
   ]);
-  expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["dead", "delivered"]);
+  expect((await one.store.deliveryItems({})).map(({ status }) => status)).toEqual(["dead", "delivered"]);
   expect(one.outbox.figures().deadMessages).toBe(1);
   expect(one.logged.join()).toContain("refused for good");
   // The message was at fault, not the channel.
@@ -355,7 +355,7 @@ test("a message that cannot be sent for longer than patience lasts is given up, 
     { status: "dead", lastFailure: "server-error", lastDetail: "status 503", nextAttemptMs: null },
   ]);
   expect(one.far.arrivals.length).toBeLessThan(160);
-  expect(await one.store.owed({ open: true })).toEqual([]);
+  expect(await one.store.deliveryItems({ open: true })).toEqual([]);
 });
 
 test("a channel that was down for long gets what waits within a minute after it is well again", async () => {
@@ -368,7 +368,7 @@ test("a channel that was down for long gets what waits within a minute after it 
   one.far.answer = () => ({ status: 200 });
   await one.clock.advance(61 * second);
   expect(one.far.arrivals.length).toBeGreaterThan(before);
-  expect(await one.store.owed({ open: true })).toEqual([]);
+  expect(await one.store.deliveryItems({ open: true })).toEqual([]);
 });
 
 test("a message that alone fails does not hold up the others, nor is it tried each time another succeeds", async () => {
@@ -539,7 +539,7 @@ test("a throttled group leaves in as few messages as name all of it; reminders t
     [`alert ${alert.id}`, "FIRING critical"],
     ["reminder 29", "STILL FIRING critical"],
   ]);
-  expect(await one.store.owed({ open: true })).toEqual([]);
+  expect(await one.store.deliveryItems({ open: true })).toEqual([]);
 });
 
 test("an item whose change was committed long ago is read back", async () => {
@@ -550,8 +550,8 @@ test("an item whose change was committed long ago is read back", async () => {
     ["chat"],
     "throttle/2",
   );
-  await one.owe({ ...held, owed: [] });
-  await one.owe(changes({ owed: held.owed }));
+  await one.owe({ ...held, deliveryItems: [] });
+  await one.owe(changes({ deliveryItems: held.deliveryItems }));
   await one.clock.settle();
   expect(one.far.accepted).toMatchObject([{ title: "alert 1", leads: ["INFO"] }]);
 });
@@ -589,7 +589,7 @@ test("what waits for its group waits no longer because the clock was fast before
   const day = 24 * hour;
   await one.owe({
     ...step,
-    owed: step.owed.map((item) => ({
+    deliveryItems: step.deliveryItems.map((item) => ({
       ...item,
       owedAtMs: item.owedAtMs + day,
       releaseAtMs: item.releaseAtMs! + day,
@@ -605,7 +605,7 @@ test("what is owed to a channel that is not configured is dead, and says so", as
   await using one = await rig();
   await one.owe(one.alerts.step("fired", one.alerts.alert(), ["pager", "chat"]));
   await one.clock.settle();
-  expect((await one.store.owed({})).map(({ receiver, status }) => [receiver, status])).toEqual([
+  expect((await one.store.deliveryItems({})).map(({ receiver, status }) => [receiver, status])).toEqual([
     ["pager", "dead"],
     ["chat", "delivered"],
   ]);
@@ -620,7 +620,7 @@ test("what an earlier run owed to a channel that is gone is told of by its name,
   await one.restart({ channels: new Map([["mail", httpChannel("mail", one.other)]]) });
   await one.clock.settle();
   expect(one.dropped).toMatchObject([{ channel: "chat", messages: 2 }]);
-  expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["dead", "dead"]);
+  expect((await one.store.deliveryItems({})).map(({ status }) => status)).toEqual(["dead", "dead"]);
   expect(one.outbox.figures()).toMatchObject({ deadMessages: 0, undelivered: 0 });
   await one.restart();
   expect(one.dropped).toHaveLength(1);
@@ -643,7 +643,7 @@ test("without room for a seal nothing is sent, except what is critical after fiv
   await one.clock.advance(20 * second);
   expect(one.far.accepted.map(({ items }) => items)).toEqual([[2], [1]]);
   expect((await one.store.messages({})).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
-  expect(one.logged.filter((line) => line.includes("cannot be sealed"))).toHaveLength(1);
+  expect(one.logged.filter((line) => line.includes("cannot be stored"))).toHaveLength(1);
 });
 
 test("what left without a seal and is sealed after a crash is the same message to whoever has it", async () => {
@@ -714,7 +714,7 @@ test("degraded: critical changes leave from memory, once, and their rows are wri
   await one.owe(ended);
   await one.clock.advance(60 * second);
   expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [3], [2]]);
-  expect((await one.store.owed({})).map(({ status }) => status)).toEqual([
+  expect((await one.store.deliveryItems({})).map(({ status }) => status)).toEqual([
     "delivered",
     "delivered",
     "delivered",
@@ -774,7 +774,10 @@ test.each([null, "group"])(
     await one.owe(rose);
     await one.clock.advance(60 * second);
     expect(one.far.arrivals).toHaveLength(2);
-    expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
+    expect((await one.store.deliveryItems({})).map(({ status }) => status)).toEqual([
+      "delivered",
+      "delivered",
+    ]);
   },
 );
 
@@ -785,7 +788,7 @@ test("stopping sends what can leave now, and cuts off what hangs", async () => {
   const before = one.clock.elapsedMs();
   await one.clock.finish(one.outbox.stop());
   expect(one.clock.elapsedMs() - before).toBeLessThanOrEqual(5 * second);
-  expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["sealed", "delivered"]);
+  expect((await one.store.deliveryItems({})).map(({ status }) => status)).toEqual(["sealed", "delivered"]);
 });
 
 test("stopping it twice at a time (the signal, then the daemon's own end) cuts nothing off", async () => {
@@ -797,5 +800,5 @@ test("stopping it twice at a time (the signal, then the daemon's own end) cuts n
   open();
   await one.clock.finish(Promise.all(stops));
   expect(one.far.accepted).toHaveLength(1);
-  expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["delivered"]);
+  expect((await one.store.deliveryItems({})).map(({ status }) => status)).toEqual(["delivered"]);
 });

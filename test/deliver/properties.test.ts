@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createAcknowledger, isHandled } from "../../src/deliver/index.ts";
 import type { Alert, AlertChangeKind } from "../../src/domain/alerts/alert.ts";
-import type { OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../../src/domain/alerts/delivery.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { type Changes, changes } from "../../src/domain/stored/changes.ts";
 import { type FarSide, type Rig, rig, together } from "./support.ts";
@@ -119,8 +119,8 @@ class Life {
         const { alert, receivers: to, groupKey } = live;
         if (groupKey === null || !one.quiet) return this.#take(alerts.step(one.step, alert, to, groupKey));
         const step = alerts.step(one.step, alert, to, groupKey, 5_000);
-        const owed = step.owed.map((item) => ({ ...item, quiet: true as const }));
-        return this.#take(changes({ ...step, owed }));
+        const owed = step.deliveryItems.map((item) => ({ ...item, quiet: true as const }));
+        return this.#take(changes({ ...step, deliveryItems: owed }));
       }
       case "event": {
         const alert = alerts.alert({ severity: "info", event: true, state: "ended" });
@@ -217,10 +217,10 @@ class Life {
     if (!row) return false;
     const ids = row.rules.flatMap(({ alertIds }) => alertIds);
     const alerts = await store.alerts({ ids });
-    const owed = await store.owed({ alertIds: ids });
+    const owed = await store.deliveryItems({ alertIds: ids });
     return isHandled(row, {
       alert: (id) => alerts.find((one) => one.id === id),
-      owed: (id) => owed.filter(({ alertId }) => alertId === id),
+      items: (id) => owed.filter(({ alertId }) => alertId === id),
     });
   }
 
@@ -276,7 +276,7 @@ test("whatever happens, every item ends once, in order, in one message, and noth
 }, 120_000);
 
 async function holds(one: Rig, life: Life): Promise<void> {
-  const [owed, messages] = [await one.store.owed({}), await one.store.messages({})];
+  const [owed, messages] = [await one.store.deliveryItems({}), await one.store.messages({})];
   expect(owed.filter(({ status }) => status !== "delivered" && status !== "dead")).toEqual([]);
   expect(messages.filter(({ status }) => status === "sealed")).toEqual([]);
 
@@ -298,7 +298,7 @@ async function holds(one: Rig, life: Life): Promise<void> {
     ["mail", one.other],
   ] as const) {
     const byId = Map.groupBy(far.arrivals, ({ id }) => id);
-    const acceptedAt = ({ messageId }: OwedItem) => far.accepted.findIndex(({ id }) => id === messageId);
+    const acceptedAt = ({ messageId }: DeliveryItem) => far.accepted.findIndex(({ id }) => id === messageId);
     for (const [id, attempts] of byId) {
       expect(new Set(attempts.map(({ digest }) => digest)).size).toBe(1);
       const accepted = attempts.filter(({ answered }) => answered === 200).length;

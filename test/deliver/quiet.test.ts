@@ -7,7 +7,7 @@ import { type Rig, rig, together } from "./support.ts";
 const second = 1_000;
 const incident = "incident/{}/1";
 const quiet = (one: Changes): Changes =>
-  changes({ ...one, owed: one.owed.map((item) => ({ ...item, quiet: true as const })) });
+  changes({ ...one, deliveryItems: one.deliveryItems.map((item) => ({ ...item, quiet: true as const })) });
 
 test("an account that is critical calls while a quiet change has no answer", async () => {
   await using one = await rig();
@@ -27,7 +27,7 @@ const first = (one: Rig, answer: 503 | 400 | "hang") => {
 
 /** Nothing is open, and each item is in the one message that names it. */
 async function isSettled({ store }: Rig): Promise<void> {
-  const [owed, messages] = [await store.owed({}), await store.messages({})];
+  const [owed, messages] = [await store.deliveryItems({}), await store.messages({})];
   expect(owed.map(({ status }) => status)).toEqual(owed.map(() => "delivered"));
   expect(messages.flatMap(({ id, itemIds }) => itemIds.map((item) => `${item} ${id}`)).sort()).toEqual(
     owed.map(({ id, messageId }) => `${id} ${messageId}`).sort(),
@@ -140,7 +140,7 @@ test("degraded: quiet changes leave from memory, those that were owed before, to
   one.store.full = false;
   await one.owe(after);
   await one.clock.advance(60 * second);
-  expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
+  expect((await one.store.deliveryItems({})).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
   expect(one.far.arrivals).toHaveLength(2);
 });
 

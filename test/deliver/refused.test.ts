@@ -18,9 +18,9 @@ function refusing({ far }: Rig, items: readonly number[], times = Number.POSITIV
 const fires = ({ alerts }: Rig, groupKey: string | null = incident): Changes =>
   alerts.step("fired", alerts.alert(), ["chat"], groupKey);
 const quiet = (one: Changes): Changes =>
-  changes({ ...one, owed: one.owed.map((item) => ({ ...item, quiet: true as const })) });
+  changes({ ...one, deliveryItems: one.deliveryItems.map((item) => ({ ...item, quiet: true as const })) });
 const itemsOf = (arrivals: readonly Arrival[]) => arrivals.map(({ items }) => items);
-const statuses = async ({ store }: Rig) => (await store.owed({})).map(({ status }) => status);
+const statuses = async ({ store }: Rig) => (await store.deliveryItems({})).map(({ status }) => status);
 
 test("an account whose message was refused is in the next message of the incident", async () => {
   await using one = await rig();

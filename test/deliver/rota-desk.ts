@@ -35,7 +35,7 @@ export async function desk(startsAt: string, settings: Desk = {}): Promise<RotaR
   const oncall = createRota("oncall", names, { clock, plan: () => plan, people });
   const options: Partial<OutboxOptions> = {
     channels: new Map([...people, ["oncall", oncall]]),
-    word: (message: Parameters<typeof withOnDuty>[0]) =>
+    applyTemplates: (message: Parameters<typeof withOnDuty>[0]) =>
       withOnDuty(message, message.receiver === "oncall" ? plan : undefined),
   };
   await one.restart(options);

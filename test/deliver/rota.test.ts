@@ -240,7 +240,7 @@ test.each([1, 2, 3, 4])(
     for (const { id } of dead)
       for (const far of people)
         expect(far.arrivals.some((arrival) => arrival.id === id && arrival.answered === 400)).toBe(true);
-    const owed = await one.store.owed({});
+    const owed = await one.store.deliveryItems({});
     const given = new Set(dead.flatMap(({ itemIds }) => itemIds));
     expect(owed.filter(({ id }) => !given.has(id)).map(({ id }) => id)).toEqual(
       [...items].sort((a, b) => a - b),

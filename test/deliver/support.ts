@@ -8,7 +8,7 @@ import path from "node:path";
 import type { Channel, Late, Outgoing, SendResult } from "../../src/channels/channel.ts";
 import { createOutbox, type Outbox, type OutboxOptions } from "../../src/deliver/index.ts";
 import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alerts/alert.ts";
-import type { OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../../src/domain/alerts/delivery.ts";
 import { type Clock, seededRandom } from "../../src/domain/clock.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { CommitFailed, type Store } from "../../src/domain/ports.ts";
@@ -67,13 +67,13 @@ export class Alerts {
       happenedMs: null,
     };
     const owed = receivers.map(
-      (receiver): OwedItem => ({
+      (receiver): DeliveryItem => ({
         ...{ id: ++this.#owed, changeId: change.id, alertId: alert.id, receiver, severity: alert.severity },
         ...{ owedAtMs: nowMs, groupKey, status: "owed", messageId: null },
         ...(waitMs === undefined ? {} : { releaseAtMs: nowMs + waitMs }),
       }),
     );
-    return changes({ alerts: [after], alertChanges: [change], owed });
+    return changes({ alerts: [after], alertChanges: [change], deliveryItems: owed });
   }
 }
 
@@ -81,7 +81,7 @@ export function together(all: readonly Changes[]): Changes {
   return changes({
     alerts: all.flatMap(({ alerts }) => alerts),
     alertChanges: all.flatMap(({ alertChanges }) => alertChanges),
-    owed: all.flatMap(({ owed }) => owed),
+    deliveryItems: all.flatMap(({ deliveryItems: owed }) => owed),
     acknowledgements: all.flatMap(({ acknowledgements }) => acknowledgements),
     events: all.flatMap(({ events }) => events),
   });
@@ -213,7 +213,7 @@ export function fillable(store: History): Store & { full: boolean } {
       if (this.full) throw new CommitFailed("full", "the disk is full");
       await store.commit(batch);
     },
-    owed: store.owed.bind(store),
+    owed: store.deliveryItems.bind(store),
     messages: store.messages.bind(store),
     alerts: store.alerts.bind(store),
     alertChanges: store.alertChanges.bind(store),

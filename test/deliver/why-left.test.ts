@@ -4,7 +4,7 @@ import { type LeftParts, whyLeft } from "../../src/deliver/acknowledge/why-left.
 import type { Acknowledgement } from "../../src/domain/alerts/delivery.ts";
 import { acknowledgement, event } from "../history/examples.ts";
 
-const nothing: LeftParts = { owed: new Map(), held: new Map(), shadow: new Map() };
+const nothing: LeftParts = { items: new Map(), held: new Map(), shadow: new Map() };
 const item = (receiver: string, status: "owed" | "sealed" | "delivered" | "dead") => ({ receiver, status });
 
 const cases: readonly (readonly [string, Partial<Acknowledgement> | null, Partial<LeftParts>])[] = [
@@ -22,15 +22,15 @@ const cases: readonly (readonly [string, Partial<Acknowledgement> | null, Partia
   [
     "alert #1 waits for mail",
     {},
-    { owed: new Map([[1, [item("chat", "delivered"), item("mail", "sealed")]]]) },
+    { items: new Map([[1, [item("chat", "delivered"), item("mail", "sealed")]]]) },
   ],
   [
     "alert #1 was given up by chat, mail",
     {},
-    { owed: new Map([[1, [item("chat", "dead"), item("mail", "dead")]]]) },
+    { items: new Map([[1, [item("chat", "dead"), item("mail", "dead")]]]) },
   ],
-  ["is being judged", {}, { owed: new Map([[1, [item("chat", "delivered")]]]) }],
-  ["is being told to the exchange", { status: "due" }, {}],
+  ["is being judged", {}, { items: new Map([[1, [item("chat", "delivered")]]]) }],
+  ["is being sent to the exchange", { status: "due" }, {}],
 ];
 
 test.each(cases)("%s", (why, row, parts) => {

@@ -12,14 +12,14 @@ const saying = (text: string) => (message: Message) => ({
 });
 
 test("every attempt says the same, in the words of when it was sealed, past a restart with others", async () => {
-  await using one = await rig({ word: saying("first words") });
+  await using one = await rig({ applyTemplates: saying("first words") });
   one.far.answer = () => ({ status: 503 });
   await one.owe(one.alerts.step("fired", one.alerts.alert()));
   await one.clock.settle();
   await one.clock.advance(30_000);
   const [sealed] = await one.store.messages({});
   expect(sealed?.content.items[0]?.body).toEqual([{ own: "first words" }]);
-  await one.restart({ word: saying("second words") });
+  await one.restart({ applyTemplates: saying("second words") });
   one.far.answer = () => ({ status: 200 });
   await one.clock.advance(60_000);
   expect(one.far.arrivals.length).toBeGreaterThan(2);
@@ -33,7 +33,7 @@ test("every attempt says the same, in the words of when it was sealed, past a re
 
 test("words that fail leave the usual ones, and hold nothing up", async () => {
   await using one = await rig({
-    word: () => {
+    applyTemplates: () => {
       throw new Error("no words");
     },
   });

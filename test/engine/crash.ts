@@ -106,7 +106,7 @@ export class Crash {
 
   hand(): void {
     for (; this.#handed < this.harness.all.length; this.#handed++) {
-      const { owed, alertChanges } = this.harness.all[this.#handed]!;
+      const { deliveryItems: owed, alertChanges } = this.harness.all[this.#handed]!;
       this.changes.push(...alertChanges);
       for (const change of alertChanges) {
         this.#byId.set(change.id, change);

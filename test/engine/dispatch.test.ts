@@ -3,7 +3,7 @@
  * restarts.
  */
 import { expect, describe as group, test, vi } from "vitest";
-import type { OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../../src/domain/alerts/delivery.ts";
 import type { Silence } from "../../src/domain/alerts/silence.ts";
 import {
   describe,
@@ -67,7 +67,7 @@ function lasts(harness: Harness, mark: number, ms: number): void {
   }
 }
 
-const items = (harness: Harness): OwedItem[] => harness.all.flatMap(({ owed }) => owed);
+const items = (harness: Harness): DeliveryItem[] => harness.all.flatMap(({ deliveryItems: owed }) => owed);
 /** Ms from the start until each item may leave. */
 const releases = (harness: Harness): number[] =>
   items(harness).map(({ releaseAtMs, owedAtMs }) => (releaseAtMs ?? owedAtMs) - startMs);

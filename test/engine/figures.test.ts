@@ -1,6 +1,6 @@
 /** Figures told as such: what rules see of a world that is given by name, in tests of rules and over the kept past. */
 import { expect, test } from "vitest";
-import type { GivenFigures } from "../../src/domain/observation.ts";
+import type { InjectedFigures } from "../../src/domain/observation.ts";
 import { Harness, type HarnessOptions, startMs } from "./harness.ts";
 
 const liquidation = `
@@ -22,14 +22,17 @@ class Told extends Harness {
   }
 
   /** `owner: values`, all at once. */
-  give(values: Record<string, GivenFigures["values"]>, more: Record<string, Partial<GivenFigures>> = {}) {
+  give(
+    values: Record<string, InjectedFigures["values"]>,
+    more: Record<string, Partial<InjectedFigures>> = {},
+  ) {
     const owners = new Set([...Object.keys(values), ...Object.keys(more)]);
     const given = [...owners].map((owner) => ({ owner, values: values[owner] ?? {}, ...more[owner] }));
     return this.see({ kind: "figures", atMs: this.nowMs, given });
   }
 
   /** Lets time pass while answers go on. */
-  readOn(ms: number, values: Record<string, GivenFigures["values"]> = {}) {
+  readOn(ms: number, values: Record<string, InjectedFigures["values"]> = {}) {
     for (let i = 0; i < ms; i += 5_000) {
       this.pass(5_000);
       this.give({ main: { equity: 1 }, ...values });

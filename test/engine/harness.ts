@@ -362,7 +362,7 @@ export class Harness {
   get owed(): string[] {
     const byId = new Map(this.changes.map((change) => [change.id, change]));
     return this.all
-      .flatMap((one) => one.owed)
+      .flatMap((one) => one.deliveryItems)
       .map((item) => `${item.receiver}: ${describe(byId.get(item.changeId)!)}`);
   }
 
@@ -381,7 +381,7 @@ export class Harness {
     );
     const keep = new Map(before.keep);
     const facts = new Map(before.facts);
-    const told = new Map(before.told);
+    const told = new Map(before.notified);
     const ids = { ...before.ids };
     for (const one of this.all) {
       for (const alert of one.alerts) alerts.set(alert.id, alert);
@@ -392,11 +392,11 @@ export class Harness {
         else keep.set(name, readBack(name, value));
       }
       for (const fact of one.facts) facts.set(factName(fact.owner, fact.name), readFact(fact));
-      for (const { alertId, receiver, severity } of one.owed)
+      for (const { alertId, receiver, severity } of one.deliveryItems)
         told.set(alertId, new Map(told.get(alertId)).set(receiver, severity));
       for (const alert of one.alerts) ids.alert = Math.max(ids.alert, alert.id);
       for (const change of one.alertChanges) ids.change = Math.max(ids.change, change.id);
-      for (const item of one.owed) ids.owed = Math.max(ids.owed, item.id);
+      for (const item of one.deliveryItems) ids.item = Math.max(ids.item, item.id);
     }
     const events = this.all.flatMap((one) => one.events);
     return {
@@ -404,7 +404,7 @@ export class Harness {
       ruleStates: [...states].sort(byName).map(([, state]) => state),
       alerts: [...alerts.values()],
       alertChanges: [...before.alertChanges, ...this.changes],
-      told,
+      notified: told,
       keep: new Map([...keep].sort(byName)),
       liquidations: [...before.liquidations, ...events.filter(({ kind }) => kind === "liquidation")],
       held: [...before.held, ...events].filter(({ kind, key }) =>

@@ -134,7 +134,9 @@ test("while it waits somebody says that the rule is blind, and when patience end
   expect(unjudged.map((change) => change.alert.eventKey)).toEqual(["notification:n1", "notification:n2"]);
   expect(unjudged[0]?.alert).toMatchObject({ rule: "Blind", severity: "critical" });
   expect(unjudged[0]?.alert.summary).toContain("FilledBig");
-  const owed = harness.all.flatMap((one) => one.owed).filter((item) => item.alertId >= unjudged[0]!.alertId);
+  const owed = harness.all
+    .flatMap((one) => one.deliveryItems)
+    .filter((item) => item.alertId >= unjudged[0]!.alertId);
   expect(new Set(owed.map((item) => item.groupKey)).size).toBe(1);
   expect(owed[0]?.groupKey).not.toBeNull();
   expect(harness.acknowledgements).toEqual(["n1 never left", "n2 never left"]);

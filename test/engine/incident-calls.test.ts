@@ -72,7 +72,7 @@ describe("the end of an alert that was held by a silence", () => {
   const groups = (crash: Crash, receiver: string, fromMs: number) =>
     new Set(
       crash.harness.all
-        .flatMap(({ owed }) => owed)
+        .flatMap(({ deliveryItems: owed }) => owed)
         .filter((item) => item.receiver === receiver && item.owedAtMs >= fromMs)
         .map(({ groupKey }) => groupKey),
     );
@@ -122,7 +122,7 @@ describe("the end of an alert that was held by a silence", () => {
   test("is of the same incident for a program that is told each alert by itself", () => {
     const { crash, fromMs } = begun({ receivers: ["chat", "hook"] });
     crash.pass(2 * minute);
-    const items = crash.harness.all.flatMap(({ owed }) => owed);
+    const items = crash.harness.all.flatMap(({ deliveryItems: owed }) => owed);
     const end = items.findLast(({ receiver }) => receiver === "hook")!;
     expect([end.incident]).toEqual(incidentOf(crash, "chat", fromMs));
   });
@@ -134,7 +134,9 @@ describe("the end of an alert that was held by a silence", () => {
     crash.pass(20 * second);
     const endMs = crash.harness.nowMs;
     crash.pass(2 * minute);
-    const items = crash.harness.all.flatMap(({ owed }) => owed).filter(({ owedAtMs }) => owedAtMs >= endMs);
+    const items = crash.harness.all
+      .flatMap(({ deliveryItems: owed }) => owed)
+      .filter(({ owedAtMs }) => owedAtMs >= endMs);
     expect(items.map(({ receiver, severity }) => `${receiver} ${severity}`).sort()).toEqual([
       "chat warning",
       "mail warning",
@@ -200,7 +202,9 @@ describe("reminders", () => {
     crash.pass(10 * second);
     const fromMs = crash.harness.nowMs;
     crash.pass(6 * minute);
-    const owed = crash.harness.all.flatMap((one) => one.owed).filter(({ receiver }) => receiver === "chat");
+    const owed = crash.harness.all
+      .flatMap((one) => one.deliveryItems)
+      .filter(({ receiver }) => receiver === "chat");
     const loud = owed.filter(({ severity, quiet }) => severity === "critical" && !quiet);
     expect(loud.length).toBeGreaterThan(0);
     for (const { owedAtMs, releaseAtMs = 0 } of loud)

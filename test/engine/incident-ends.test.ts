@@ -19,7 +19,7 @@ function begun(receivers: readonly string[] = ["mail", "chat", "hook"]): Crash {
 
 const words = ({ covers }: ReplayedMessage) => covers.map(({ kind, alert }) => `${kind} ${alert.wallet}`);
 const itemsOf = (crash: Crash, receiver: string) =>
-  crash.harness.all.flatMap(({ owed }) => owed).filter((item) => item.receiver === receiver);
+  crash.harness.all.flatMap(({ deliveryItems: owed }) => owed).filter((item) => item.receiver === receiver);
 const toldEnds = ["ended mm-1", "ended mm-2", "ended mm-4"];
 
 describe("the end of an incident with a silenced account", () => {

@@ -202,14 +202,14 @@ describe("an incident", () => {
     const keys = (receiver: string) =>
       new Set(
         crash.harness.all
-          .flatMap(({ owed }) => owed)
+          .flatMap(({ deliveryItems: owed }) => owed)
           .filter((item) => item.receiver === receiver && item.owedAtMs >= fromMs)
           .map(({ groupKey }) => groupKey),
       );
     expect([...keys("chat")].filter((key) => key?.startsWith("incident/"))).toHaveLength(2);
     expect([...keys("hook")].filter((key) => key?.startsWith("incident/"))).toEqual([]);
     const items = crash.harness.all
-      .flatMap(({ owed }) => owed)
+      .flatMap(({ deliveryItems: owed }) => owed)
       .filter(({ severity }) => severity === "critical");
     const told = (receiver: string) => items.filter((item) => item.receiver === receiver);
     // It is told which of them belong together all the same.
@@ -253,7 +253,7 @@ describe("an incident", () => {
     crash.pass(10 * second);
     const { harness } = crash;
     const keys = (one: Harness) =>
-      new Set(one.all.flatMap(({ owed }) => owed.flatMap(({ groupKey }) => groupKey ?? [])));
+      new Set(one.all.flatMap(({ deliveryItems: owed }) => owed.flatMap(({ groupKey }) => groupKey ?? [])));
     const [incident] = [...keys(harness)].filter((key) => key.startsWith("incident/"));
     const after = harness.restarted({
       rules: `rules:\n${near}`,
@@ -265,7 +265,9 @@ describe("an incident", () => {
     after.mark(prices(90), prices(99.4, "BTC"), prices(100, "ETH"));
     after.account([subaccount(199, [position(10, 100), position(8, 100, "BTC")])], "mm-1");
     after.pass(10 * second);
-    const owed = after.all.flatMap((one) => one.owed).filter(({ severity }) => severity === "critical");
+    const owed = after.all
+      .flatMap((one) => one.deliveryItems)
+      .filter(({ severity }) => severity === "critical");
     expect(owed.length).toBeGreaterThan(1);
     for (const item of owed) expect(item).toMatchObject({ groupKey: incident, quiet: true });
   });

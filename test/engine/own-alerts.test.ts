@@ -20,7 +20,7 @@ test("a scheduled drill that a channel missed is told on the others, once, until
   drilled(before, true, "It was given up");
   drilled(before, true, "It was given up");
   expect(before.told).toEqual(["DrillFailed daemon fired warning"]);
-  expect(before.all.flatMap((one) => one.owed).map(({ receiver }) => receiver)).toEqual(["chat"]);
+  expect(before.all.flatMap((one) => one.deliveryItems).map(({ receiver }) => receiver)).toEqual(["chat"]);
   const after = new Harness({ rules, routing, channels: ["chat", "mail"], remembered: before.remembered });
   drilled(after, true, "It was given up");
   expect(after.told).toEqual([]);
@@ -95,7 +95,7 @@ test("a broken channel is not told of itself after a restart either", () => {
   const { remembered } = before;
   const after = new Harness({ ...own, remembered, atMs: before.nowMs + 1_000 });
   after.pass(120_000);
-  const owed = [before, after].map((one) => one.all.flatMap((changes) => changes.owed));
+  const owed = [before, after].map((one) => one.all.flatMap((changes) => changes.deliveryItems));
   expect(after.told).toContain("ChannelBroken daemon reminder critical");
   expect(owed.map((items) => [...new Set(items.map(({ receiver }) => receiver))])).toEqual([
     ["chat"],
@@ -108,7 +108,7 @@ test("a drill owes each channel that it names one marked alert, and decides noth
   harness.see({ kind: "drill", atMs: harness.nowMs, id: "x", by: "ann", receivers: ["mail", "pager"] });
   expect(
     harness.all
-      .flatMap((one) => one.owed)
+      .flatMap((one) => one.deliveryItems)
       .map(({ receiver, severity, groupKey }) => [receiver, severity, groupKey]),
   ).toEqual([
     ["mail", "critical", "drill/x"],

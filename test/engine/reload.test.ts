@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { SubaccountState, TriggerState } from "../../src/domain/account.ts";
 import type { AlertChange } from "../../src/domain/alerts/alert.ts";
-import type { OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../../src/domain/alerts/delivery.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Source } from "../../src/domain/sources.ts";
 import type { WatchSettings } from "../../src/engine/settings.ts";
@@ -280,7 +280,7 @@ function* observations(steps: readonly Step[]): Generator<readonly [number, Obse
 
 interface Ran {
   readonly changes: AlertChange[];
-  readonly owed: OwedItem[];
+  readonly owed: DeliveryItem[];
   readonly states: unknown[];
 }
 
@@ -290,7 +290,7 @@ async function run(steps: readonly Step[], reloads: (index: number) => boolean):
     settings,
     past: null,
     fromMs: startMs,
-    onChanges: ({ alertChanges, owed }) => {
+    onChanges: ({ alertChanges, deliveryItems: owed }) => {
       ran.changes.push(...alertChanges);
       ran.owed.push(...owed);
     },

@@ -25,7 +25,7 @@ function goOn(harness: Harness, options: HarnessOptions, way: Way): Harness {
 }
 
 const owed = (harness: Harness): string[] =>
-  harness.all.flatMap((one) => one.owed).map(({ receiver, alertId }) => `${receiver} #${alertId}`);
+  harness.all.flatMap((one) => one.deliveryItems).map(({ receiver, alertId }) => `${receiver} #${alertId}`);
 
 test.each(ways)("what a silence held leaves in the order in which it came: %s", (way) => {
   const rules = `

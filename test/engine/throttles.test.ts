@@ -46,7 +46,7 @@ test("what is held leaves as one group, in order, and nothing of it stays behind
   const harness = filled(1_500);
   expect(harness.owed).toHaveLength(1);
   harness.pass(hourMs);
-  const late = harness.all.flatMap((one) => one.owed).slice(1);
+  const late = harness.all.flatMap((one) => one.deliveryItems).slice(1);
   expect(late).toHaveLength(1_499);
   expect(new Set(late.map((item) => item.groupKey)).size).toBe(1);
   expect(late.map((item) => item.changeId)).toEqual(late.map((_, index) => index + 2));
@@ -62,7 +62,7 @@ test("what was held before a restart leaves together with what is held after it"
   expect(after.owed).toEqual([]);
   const third = after.restarted({ rules });
   third.pass(hourMs);
-  const late = third.all.flatMap((one) => one.owed);
+  const late = third.all.flatMap((one) => one.deliveryItems);
   expect(late.map((item) => item.changeId)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
   expect(new Set(late.map((item) => item.groupKey)).size).toBe(1);
   third.pass(hourMs);
@@ -77,8 +77,8 @@ test("what is held leaves at the start where its throttle could not be read", ()
   expect(keep.size).toBe(remembered.keep.size - 1);
   const after = new Harness({ rules, remembered: { ...remembered, keep }, atMs: before.nowMs + 1_000 });
   after.pass(1_000);
-  expect(after.all.flatMap((one) => one.owed).map((item) => item.changeId)).toEqual([2, 3]);
+  expect(after.all.flatMap((one) => one.deliveryItems).map((item) => item.changeId)).toEqual([2, 3]);
   after.pass(hourMs);
-  expect(after.all.flatMap((one) => one.owed)).toHaveLength(2);
+  expect(after.all.flatMap((one) => one.deliveryItems)).toHaveLength(2);
   expect(throttled(after)).toEqual([]);
 });

@@ -536,7 +536,7 @@ describe("events", () => {
     harness.events("liquidations", []);
     harness.pass(10_000);
     expect(harness.owed).toHaveLength(3);
-    const late = harness.all.flatMap((one) => one.owed).slice(1);
+    const late = harness.all.flatMap((one) => one.deliveryItems).slice(1);
     expect(new Set(late.map((item) => item.groupKey)).size).toBe(1);
     expect(late[0]?.groupKey).not.toBeNull();
   });
@@ -916,11 +916,11 @@ rules:
     before.events("notifications", [notification("n2", "order_filled")]);
     const after = again(before, 2_000, near + eventRules.replace("\nrules:", ""));
     after.pass(60_000);
-    const owed = after.all.flatMap((one) => one.owed);
+    const owed = after.all.flatMap((one) => one.deliveryItems);
     const item = owed.find((one) => one.groupKey?.startsWith("throttle/"));
     const held = before.changes.findLast((change) => change.alert.rule === "Filled");
     expect(item).toMatchObject({ changeId: held?.id, receiver: "chat" });
-    expect(owed[0]?.id).toBe(before.remembered.ids.owed + 1);
+    expect(owed[0]?.id).toBe(before.remembered.ids.item + 1);
   });
 });
 

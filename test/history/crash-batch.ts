@@ -22,7 +22,8 @@ export function batch(number: number): Changes {
     alerts: [example.alert({ id: number })],
     alertChanges: [example.alertChange({ id: number, alertId: number })],
     // Every other batch is one that must reach the platter before its commit returns.
-    owed: number % 2 === 0 ? [example.owedItem({ id: number, changeId: number, alertId: number })] : [],
+    deliveryItems:
+      number % 2 === 0 ? [example.owedItem({ id: number, changeId: number, alertId: number })] : [],
     messages: number % 2 === 0 ? [example.message({ id: `m${number}`, alertIds: [number] })] : [],
     payloads: [{ atMs, source: "funding", wallet: null, body: `body ${number}`, problem: "p" }],
   });

@@ -44,7 +44,7 @@ test("a process killed in the middle of commits and packings leaves whole batche
       );
     expect(await store.events({})).toEqual(wanted.flatMap((part) => part.events));
     expect(await store.alertChanges({})).toEqual(wanted.flatMap((part) => part.alertChanges));
-    expect(await store.owed({ open: true })).toEqual(wanted.flatMap((part) => part.owed));
+    expect(await store.deliveryItems({ open: true })).toEqual(wanted.flatMap((part) => part.deliveryItems));
     expect((await store.messages({})).length).toBe(wanted.flatMap((part) => part.messages).length);
     expect((await store.lastIds()).alert).toBe(count);
     expect(await store.facts()).toEqual(wanted.at(-1)?.facts);

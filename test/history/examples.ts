@@ -2,8 +2,8 @@
 import type { Alert, AlertChange, RuleState } from "../../src/domain/alerts/alert.ts";
 import {
   type Acknowledgement,
+  type DeliveryItem,
   type Message,
-  type OwedItem,
   untried,
 } from "../../src/domain/alerts/delivery.ts";
 import type { Event } from "../../src/domain/event.ts";
@@ -112,7 +112,7 @@ export function ruleState(parts: Partial<RuleState> = {}): RuleState {
   };
 }
 
-export function owedItem(parts: Partial<OwedItem> = {}): OwedItem {
+export function owedItem(parts: Partial<DeliveryItem> = {}): DeliveryItem {
   return {
     id: 1,
     changeId: 1,
@@ -184,7 +184,7 @@ export function everything(): Changes {
     alerts: [alert()],
     alertChanges: [alertChange()],
     ruleStates: [ruleState()],
-    owed: [owedItem()],
+    deliveryItems: [owedItem()],
     messages: [message()],
     acknowledgements: [acknowledgement()],
     cursors: [{ name: "funding/main", value: "abc" }],

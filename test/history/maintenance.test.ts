@@ -248,8 +248,8 @@ test("no question of the store goes through a whole table", async () => {
   await store.alerts({ ids: [1] });
   await store.alertChanges({ alertId: 1 });
   await store.alertChanges({ ids: [1] });
-  await store.owed({ open: true });
-  await store.owed({ alertIds: [1] });
+  await store.deliveryItems({ open: true });
+  await store.deliveryItems({ alertIds: [1] });
   await store.messages({ open: true });
   await store.messages({ alertIds: [1] });
   await store.messages({ ids: ["m"] });

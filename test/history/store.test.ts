@@ -29,12 +29,12 @@ test("what is committed is read back the same, by the writer, by a reader beside
     expect(await store.alerts({})).toEqual(written.alerts);
     expect(await store.alertChanges({})).toEqual(written.alertChanges);
     expect(await store.ruleStates()).toEqual(written.ruleStates);
-    expect(await store.owed({})).toEqual(written.owed);
+    expect(await store.deliveryItems({})).toEqual(written.deliveryItems);
     expect(await store.messages({})).toEqual(written.messages);
     expect(await store.acknowledgements({})).toEqual(written.acknowledgements);
     expect(await store.cursors()).toEqual(new Map([["funding/main", "abc"]]));
     expect(await store.keep()).toEqual(new Map([["sum/funding", "12.5"]]));
-    expect(await store.lastIds()).toEqual({ alert: 1, change: 1, owed: 1 });
+    expect(await store.lastIds()).toEqual({ alert: 1, change: 1, item: 1 });
     expect(await store.verify()).toEqual([]);
   };
   await check(writer);
@@ -49,7 +49,7 @@ test("what is committed is read back the same, by the writer, by a reader beside
 test("a new store is empty, with ids at zero and never alive", async () => {
   using folder = temporaryFolder();
   const store = openStore({ path: folder.file() });
-  expect(await store.lastIds()).toEqual({ alert: 0, change: 0, owed: 0 });
+  expect(await store.lastIds()).toEqual({ alert: 0, change: 0, item: 0 });
   expect(await store.lastAliveMs()).toBeNull();
   expect(await store.load("main")).toBeNull();
   expect(await store.eventByKey("fill", "none")).toBeNull();
@@ -76,7 +76,7 @@ test("rows are whole and the newest wins; closed ones are out of the open questi
         alertChanges: [change],
         ruleStatesGone: [{ rule: "liquidationNear", subject: "main/0.0/SOL" }],
         ruleStates: [example.ruleState({ rule: "margin" })],
-        owed: [
+        deliveryItems: [
           example.owedItem({ status: "delivered", messageId: "m" }),
           example.owedItem({ id: 2, alertId: 2, status: "sealed", messageId: "n" }),
           example.owedItem({ id: 3, alertId: 2, status: "dead" }),
@@ -108,9 +108,9 @@ test("rows are whole and the newest wins; closed ones are out of the open questi
     expect(ids(await store.alertChanges({ alertId: 1 }))).toEqual([1, 2]);
     expect(await store.alertChanges({ ids: [2] })).toEqual([change]);
     expect((await store.ruleStates()).map((state) => state.rule)).toEqual(["margin"]);
-    expect(ids(await store.owed({ open: true }))).toEqual([2]);
-    expect(ids(await store.owed({ open: false }))).toEqual([1, 3]);
-    expect(ids(await store.owed({ alertIds: [1] }))).toEqual([1]);
+    expect(ids(await store.deliveryItems({ open: true }))).toEqual([2]);
+    expect(ids(await store.deliveryItems({ open: false }))).toEqual([1, 3]);
+    expect(ids(await store.deliveryItems({ alertIds: [1] }))).toEqual([1]);
     expect(ids(await store.messages({ open: true }))).toEqual(["n"]);
     expect(ids(await store.messages({ alertIds: [1] }))).toEqual([example.message().id, "n"]);
     expect(ids(await store.messages({ alertIds: [2] }))).toEqual(["n"]);
@@ -122,7 +122,7 @@ test("rows are whole and the newest wins; closed ones are out of the open questi
     expect(await store.acknowledgements({ alertIds: [9] })).toEqual([]);
     expect(await store.keep()).toEqual(new Map());
     expect((await store.cursors()).get("funding/main")).toBe("abd");
-    expect(await store.lastIds()).toEqual({ alert: 2, change: 2, owed: 3 });
+    expect(await store.lastIds()).toEqual({ alert: 2, change: 2, item: 3 });
   });
 });
 

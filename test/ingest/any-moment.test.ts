@@ -253,7 +253,7 @@ class Run {
         : observation,
     );
     this.#changes.push(...changes.alertChanges);
-    this.#owed.push(...changes.owed.map(({ changeId }) => changeId));
+    this.#owed.push(...changes.deliveryItems.map(({ changeId }) => changeId));
     return changes;
   }
 

@@ -22,11 +22,11 @@ class Asked {
   ruleStates = async () => [];
   alerts = async () => [];
   alertChanges = async () => [];
-  owed = async () => [];
+  deliveryItems = async () => [];
   events = async () => [];
   facts = async () => [];
   keep = async () => new Map();
-  lastIds = async () => ({ alert: 0, change: 0, owed: 0 });
+  lastIds = async () => ({ alert: 0, change: 0, item: 0 });
   tickOwners = async () => ["main", "main/0.0", "markets"];
   async *ticks({ owner }: { readonly owner: string }): AsyncIterable<Tick> {
     this.ticksOf.push(owner);
@@ -194,7 +194,7 @@ test("a start reads what throttles hold, and it leaves when their time is over",
   });
   const watch = await restoreWatch(settingsOf({ rules }), store as never, startMs + 1_000);
   const { changes } = watch.observe({ kind: "time", atMs: startMs + 60_000 });
-  expect(changes.owed.map(({ changeId }) => changeId)).toEqual([2, 3]);
+  expect(changes.deliveryItems.map(({ changeId }) => changeId)).toEqual([2, 3]);
 });
 
 test("a start reads the endings of alerts that were reported for positions taken by the exchange", async () => {
@@ -221,7 +221,7 @@ rules:
         return before.changes.filter((change) => change.alertId === alertId);
       },
       events: async () => [taken],
-      lastIds: async () => ({ alert: 9, change: 99, owed: 99 }),
+      lastIds: async () => ({ alert: 9, change: 99, item: 99 }),
     });
     await restoreWatch(settingsOf({ rules }), store as never, before.nowMs);
     expect(asked, kind).toEqual([2, 1]);

@@ -84,7 +84,7 @@ function bound(store: History): Partial<Store> {
     "ruleStates",
     "alerts",
   ] as const;
-  const more = ["alertChanges", "owed", "keep", "lastIds", "lastAliveMs"] as const;
+  const more = ["alertChanges", "deliveryItems", "keep", "lastIds", "lastAliveMs"] as const;
   return Object.fromEntries(
     [...names, ...more].map((name) => [name, (store[name] as () => unknown).bind(store)]),
   );

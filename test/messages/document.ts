@@ -8,9 +8,9 @@ import { parse } from "yaml";
 import { discordBody } from "../../src/channels/discord/render.ts";
 import { mailParts } from "../../src/channels/email/render.ts";
 import { render } from "../../src/channels/message.ts";
-import { seal } from "../../src/deliver/message/seal.ts";
+import { makeMessage } from "../../src/deliver/message/make-message.ts";
 import { type AlertChange, severityRank } from "../../src/domain/alerts/alert.ts";
-import type { Message, OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem, Message } from "../../src/domain/alerts/delivery.ts";
 import { timeOfDay } from "../../src/domain/text/time-text.ts";
 import type { Sent } from "./incident.ts";
 import { changesOf, packs } from "./judged.ts";
@@ -126,7 +126,7 @@ function stageLines({ life, change, standing }: Stage): readonly string[] {
 }
 
 function messageOf(change: AlertChange, standing: Stage["standing"] = []): Message {
-  const item: OwedItem = {
+  const item: DeliveryItem = {
     id: 1,
     changeId: change.id,
     alertId: change.alertId,
@@ -149,5 +149,5 @@ function messageOf(change: AlertChange, standing: Stage["standing"] = []): Messa
     ...{ sender: "perpwatch on desk", instance: "docs", nowMs: change.atMs },
     standing: alerts.length === 0 ? null : { alerts, more: 0 },
   };
-  return { ...seal([{ item, change }], sealing), id: "CjKV2P7WYv56LdEtF5KtD" };
+  return { ...makeMessage([{ item, change }], sealing), id: "CjKV2P7WYv56LdEtF5KtD" };
 }

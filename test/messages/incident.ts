@@ -4,9 +4,9 @@ import { type DiscordBody, discordBody } from "../../src/channels/discord/render
 import { mailParts } from "../../src/channels/email/render.ts";
 import { render } from "../../src/channels/message.ts";
 import { FiringLists } from "../../src/deliver/message/firing-lists.ts";
-import { seal } from "../../src/deliver/message/seal.ts";
+import { makeMessage } from "../../src/deliver/message/make-message.ts";
 import type { AlertChange } from "../../src/domain/alerts/alert.ts";
-import type { Capacity, Message, OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { Capacity, DeliveryItem, Message } from "../../src/domain/alerts/delivery.ts";
 import { Delivery, type ReplayedMessage } from "../../src/replay/delivery.ts";
 import { type Holding, minute, second, World } from "./world.ts";
 
@@ -66,7 +66,7 @@ export function sentOfIncident(): readonly Sent[] {
 class Play {
   readonly sent: Sent[] = [];
   readonly #world: World;
-  readonly #items = new Map<string, OwedItem>();
+  readonly #items = new Map<string, DeliveryItem>();
   readonly #changes = new Map<number, AlertChange>();
   readonly #since: Message[] = [];
   #root: Message | undefined;
@@ -88,7 +88,7 @@ class Play {
   take(): void {
     const { all, nowMs } = this.#world;
     for (; this.#handled < all.length; this.#handled++) {
-      const { owed, alertChanges } = all[this.#handled]!;
+      const { deliveryItems: owed, alertChanges } = all[this.#handled]!;
       for (const change of alertChanges) this.#changes.set(change.id, change);
       const items = owed.map((item) => ({ item, change: this.#changes.get(item.changeId)! }));
       for (const { item, change } of items) {
@@ -107,7 +107,12 @@ class Play {
   #leaves({ atMs, receiver, covers }: ReplayedMessage): void {
     const told = covers.map((change) => ({ change, item: this.#items.get(`${change.id} ${receiver}`)! }));
     const standing = this.#standing.beside(told, atMs);
-    const message = seal(told, { sender: "perpwatch on desk", instance: "docs", nowMs: atMs, standing });
+    const message = makeMessage(told, {
+      sender: "perpwatch on desk",
+      instance: "docs",
+      nowMs: atMs,
+      standing,
+    });
     if (receiver === "mail")
       this.#add(atMs, receiver, message, { mail: mailParts(render(message)), body: null, edited: false });
     else if (receiver === "chat") this.#add(atMs, receiver, message, { mail: null, ...this.#chat(message) });

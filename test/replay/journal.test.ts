@@ -15,7 +15,7 @@ test("what an incident adds quietly is edited where the channel can, and a messa
         alertChanges: [
           { id, alertId: id, kind: "fired", atMs: atMs + id, alert, details: [], happenedMs: null },
         ],
-        owed: ["chat", "mail"].map((receiver, index) => ({
+        deliveryItems: ["chat", "mail"].map((receiver, index) => ({
           ...{ id: 2 * id + index, changeId: id, alertId: id, receiver, severity: "critical" },
           ...{ owedAtMs: atMs + id, groupKey: "incident/1", status: "owed", messageId: null },
           ...(quiet ? { quiet: true } : {}),

@@ -187,7 +187,7 @@ export class LiveRun {
       ...{ clock, random: seededRandom(++this.#runs), sender: "perpwatch on test", instance: "/one.db" },
       stormFold: () => settings.routing.stormFold,
       observe: () => {},
-      word: (message) => {
+      applyTemplates: (message) => {
         this.#messages.set(message.itemIds[0]!, message);
         return message;
       },
@@ -400,7 +400,7 @@ export class LiveRun {
   async end(): Promise<{ changes: readonly AlertChange[]; owed: readonly string[] }> {
     await this.#stop();
     const changes = await this.#store.alertChanges({});
-    const owed = await this.#store.owed({});
+    const owed = await this.#store.deliveryItems({});
     await this.#store.close();
     this.#restoreTake();
     await this.#far?.[Symbol.asyncDispose]();

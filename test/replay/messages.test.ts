@@ -78,7 +78,7 @@ const wallets = Array.from({ length: 7 }, (_, index) => ({
 const receivers = ["all", "loud", "boss", "pager"];
 /** A program that is sent each alert separately, and a channel whose messages name few alerts. */
 const capacities = new Map<string, Capacity>([
-  ["pager", { tellsEach: true }],
+  ["pager", { isNeverFolded: true }],
   ["loud", { maxNamed: 3 }],
 ]);
 

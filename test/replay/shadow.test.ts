@@ -85,7 +85,7 @@ test.each([
   const parsed = routingSettings.parse(routing);
   const journal = new Journal({ stormFold: parsed.stormFold });
   for (const changes of live.all)
-    journal.take(changes, Math.max(...changes.owed.map(({ owedAtMs }) => owedAtMs), 0));
+    journal.take(changes, Math.max(...changes.deliveryItems.map(({ owedAtMs }) => owedAtMs), 0));
   journal.delivery.finish();
   const sent = (rule: string) =>
     journal.messages.filter(({ changes }) => changes.some(({ alert }) => alert.rule === rule)).length;

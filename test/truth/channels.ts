@@ -13,13 +13,13 @@ import type { Weather } from "./weather.ts";
 export interface ChannelTraits {
   readonly keepsIds: boolean;
   readonly keepsGroups: boolean;
-  readonly tellsEach: boolean;
+  readonly isNeverFolded: boolean;
 }
 
 export const channelTraits: Readonly<Record<string, ChannelTraits>> = {
-  chat: { keepsIds: true, keepsGroups: true, tellsEach: false },
-  mail: { keepsIds: false, keepsGroups: false, tellsEach: false },
-  pager: { keepsIds: true, keepsGroups: false, tellsEach: true },
+  chat: { keepsIds: true, keepsGroups: true, isNeverFolded: false },
+  mail: { keepsIds: false, keepsGroups: false, isNeverFolded: false },
+  pager: { keepsIds: true, keepsGroups: false, isNeverFolded: true },
 };
 
 /** The far sides: receipts by channel and id of what arrived. */
@@ -56,7 +56,7 @@ class SimulatedChannel implements Channel {
   readonly deadlineMs = deadlineMs;
   readonly name: string;
   readonly keepsGroups: boolean;
-  readonly tellsEach: boolean;
+  readonly isNeverFolded: boolean;
   readonly edits?: true;
   readonly #traits: ChannelTraits;
   readonly #parts: ChannelsParts;
@@ -68,7 +68,7 @@ class SimulatedChannel implements Channel {
     this.#parts = parts;
     this.#traits = channelTraits[name]!;
     this.keepsGroups = this.#traits.keepsGroups;
-    this.tellsEach = this.#traits.tellsEach;
+    this.isNeverFolded = this.#traits.isNeverFolded;
   }
 
   start(signal: AbortSignal): Promise<ProbeResult> {

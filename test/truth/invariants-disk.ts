@@ -12,7 +12,7 @@ type Invariant = (outcome: Outcome) => readonly string[];
 const writtenWithinMs = 7_000;
 
 /** Names of the things that changes tell for the first time. */
-const newIn = ({ alertChanges, owed, events }: Changes): readonly string[] => [
+const newIn = ({ alertChanges, deliveryItems: owed, events }: Changes): readonly string[] => [
   ...alertChanges.map(({ id, kind }) => `change ${id} (${kind})`),
   ...owed.flatMap(({ id, status, receiver }) => (status === "owed" ? [`item ${id} for ${receiver}`] : [])),
   ...events.map(({ kind, key }) => `event ${eventName(kind, key)}`),
@@ -28,7 +28,8 @@ const wholeAndInOrder: Invariant = ({ log }) => {
   };
   for (const { changes } of committedOf(log)) {
     for (const { id } of changes.alertChanges) next("change", id);
-    for (const { id, status } of changes.owed) if (status === "owed" && id > last.item) next("item", id);
+    for (const { id, status } of changes.deliveryItems)
+      if (status === "owed" && id > last.item) next("item", id);
   }
   return wrong;
 };
@@ -77,7 +78,7 @@ const acknowledgedAsRecorded: Invariant = ({ log }) => {
   for (const entry of log.entries) {
     if (entry.kind === "committed") {
       for (const row of entry.changes.acknowledgements) rows.set(row.key, row);
-      for (const { alertId, status } of entry.changes.owed)
+      for (const { alertId, status } of entry.changes.deliveryItems)
         if (status === "delivered") delivered.add(alertId);
     } else if (entry.kind === "acknowledged") {
       const row = rows.get(entry.key);

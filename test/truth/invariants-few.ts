@@ -24,7 +24,7 @@ export const remindedSeldom: Invariant = ({ log, sections }) => {
   const lastMs = new Map<string, number>();
   for (const { changes } of log.of("committed")) {
     const byChange = new Map(changes.alertChanges.map((change) => [change.id, change]));
-    for (const { changeId, receiver, quiet } of changes.owed) {
+    for (const { changeId, receiver, quiet } of changes.deliveryItems) {
       const change = byChange.get(changeId);
       // A quiet change of an incident puts no reminder off.
       if (change === undefined || quiet) continue;
@@ -52,7 +52,7 @@ export const worseIsWorse: Invariant = ({ log, sections }) => {
   const { worseBy = usualWorseBy } = sections[0]!.remind as { readonly worseBy?: number };
   const told = new Map<number, number | null>();
   for (const { changes } of log.of("committed")) {
-    const owed = new Set(changes.owed.map(({ changeId }) => changeId));
+    const owed = new Set(changes.deliveryItems.map(({ changeId }) => changeId));
     for (const { id, alertId, kind, alert } of changes.alertChanges) {
       const last = told.get(alertId) ?? null;
       if (owed.has(id)) told.set(alertId, alert.value);

@@ -3,7 +3,7 @@
  * it was committed; none is left out, and title, severity and counts follow from them.
  */
 import { type AlertChange, type Severity, severityRank } from "../../src/domain/alerts/alert.ts";
-import type { Message, OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem, Message } from "../../src/domain/alerts/delivery.ts";
 import type { Changes } from "../../src/domain/stored/changes.ts";
 import type { Invariant } from "./invariants.ts";
 import { type EventLog, jsonOf, type Logged } from "./log.ts";
@@ -44,7 +44,7 @@ const endings: Readonly<Record<string, string>> = {
 
 /** The items and changes that each life decided on, by their numbers; those of lives before it are known to it where they were committed. */
 interface Decided {
-  readonly items: Map<string, OwedItem>;
+  readonly items: Map<string, DeliveryItem>;
   readonly changes: Map<string, AlertChange>;
 }
 
@@ -53,7 +53,7 @@ const keyIn = (life: number | null, id: number): string => `${life} ${id}`;
 
 export const messagesSayWhatWasDecided: Invariant = ({ log, plan }) => {
   const decided: Decided = { items: new Map(), changes: new Map() };
-  const take = ({ owed, alertChanges }: Changes, life: number | null): void => {
+  const take = ({ deliveryItems: owed, alertChanges }: Changes, life: number | null): void => {
     for (const one of owed) decided.items.set(keyIn(life, one.id), one);
     for (const one of alertChanges) decided.changes.set(keyIn(life, one.id), one);
   };
@@ -111,7 +111,7 @@ export const sealedFirst: Invariant = ({ log, plan }) => {
     ends.some((ms) => ms >= atMs && ms < atMs + besideCriticalMs) ||
     log
       .of("refused")
-      .flatMap(({ changes }) => changes.flatMap(({ owed }) => owed))
+      .flatMap(({ changes }) => changes.flatMap(({ deliveryItems: owed }) => owed))
       .some(
         ({ receiver, severity, owedAtMs }) =>
           receiver === channel &&
@@ -148,7 +148,7 @@ function isWhole<T>(list: readonly (T | undefined)[]): list is readonly T[] {
 
 function problemsOf(
   { severity, content, sealedAtMs }: Message,
-  owed: readonly OwedItem[],
+  owed: readonly DeliveryItem[],
   changes: readonly AlertChange[],
 ): readonly string[] {
   const wrong: string[] = [];

@@ -4,8 +4,8 @@
  */
 
 import { type AlertChange, severityRank } from "../../src/domain/alerts/alert.ts";
-import { blindRule, builtInRules, unreachableRule } from "../../src/domain/alerts/built-in.ts";
-import type { Acknowledgement, OwedItem } from "../../src/domain/alerts/delivery.ts";
+import { builtInRules, noDataRule, unreachableRule } from "../../src/domain/alerts/built-in.ts";
+import type { Acknowledgement, DeliveryItem } from "../../src/domain/alerts/delivery.ts";
 import { parseSubject } from "../../src/domain/subject.ts";
 import { channelTraits } from "./channels.ts";
 import { maxScheduleMs } from "./config.ts";
@@ -109,9 +109,9 @@ const nothingLost: Invariant = ({ log, owed, endMs }) => {
   const rejected = new Set(log.of("rejected").map(({ channel, id }) => `${channel} ${id}`));
   const arrived = new Set(log.of("arrived").map(({ channel, message }) => `${channel} ${message.id}`));
   const left = new Map(owed.map((item) => [item.id, item]));
-  const committed = new Map<number, OwedItem>();
+  const committed = new Map<number, DeliveryItem>();
   for (const { changes } of log.of("committed"))
-    for (const item of changes.owed) committed.set(item.id, item);
+    for (const item of changes.deliveryItems) committed.set(item.id, item);
   for (const [id, { alertId, receiver }] of committed) {
     const item = left.get(id);
     const name = `item ${id} of alert ${alertId} for ${receiver}`;
@@ -166,7 +166,7 @@ const acknowledgedAtAll: Invariant = ({ log, owed, endMs }) => {
   const delivered = new Set(owed.flatMap(({ alertId, status }) => (status === "delivered" ? [alertId] : [])));
   for (const { changes, atMs } of log.of("committed")) {
     for (const row of changes.acknowledgements) rows.set(row.key, row);
-    for (const { id, alertId } of changes.owed)
+    for (const { id, alertId } of changes.deliveryItems)
       deliveredMs.set(
         alertId,
         isOver(id) ? Math.max(deliveredMs.get(alertId) ?? 0, atMs) : Number.POSITIVE_INFINITY,
@@ -272,7 +272,7 @@ const wellAgain: Invariant = ({ status }) => {
   if (status === null) return ["nothing runs at the end"];
   const { firing, blind, wallets } = status.watch;
   const streams = status.streams?.connections.filter(({ connected }) => !connected) ?? [];
-  const standing: readonly string[] = [blindRule, unreachableRule, "ChannelBroken"];
+  const standing: readonly string[] = [noDataRule, unreachableRule, "ChannelBroken"];
   return [
     ...firing
       .filter(({ rule }) => standing.includes(rule))
@@ -361,7 +361,7 @@ const livesOnce: Invariant = ({ log, endMs }) => {
       else if (kind === "ended") {
         // An alert about missing data may end under another rule than it fired with.
         const fired = standing.get(alert.id)!;
-        if (fired !== subject && alert.rule !== blindRule && alert.rule !== unreachableRule)
+        if (fired !== subject && alert.rule !== noDataRule && alert.rule !== unreachableRule)
           wrong.push(`${name} ends as another than it fired: ${fired}`);
         standing.delete(alert.id);
         lasted(alert.id, entry.atMs, decidedMs);

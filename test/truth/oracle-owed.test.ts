@@ -1,6 +1,6 @@
 /** The oracle finds what was tampered with in what is owed to receivers, and in the times at which messages arrive. */
 import { beforeAll, expect, test } from "vitest";
-import type { OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../../src/domain/alerts/delivery.ts";
 import type { Logged } from "./log.ts";
 import { play } from "./played.ts";
 import type { Outcome } from "./scenario.ts";
@@ -17,14 +17,16 @@ const broken = (change: (entry: Logged) => Logged): readonly string[] => [
 
 /** Puts others in the place of items that are owed. */
 const owing =
-  (of: (item: OwedItem) => readonly OwedItem[]) =>
+  (of: (item: DeliveryItem) => readonly DeliveryItem[]) =>
   (entry: Logged): Logged =>
     entry.kind === "committed"
       ? {
           ...entry,
           changes: {
             ...entry.changes,
-            owed: entry.changes.owed.flatMap((one) => (one.status === "owed" ? of(one) : [one])),
+            deliveryItems: entry.changes.deliveryItems.flatMap((one) =>
+              one.status === "owed" ? of(one) : [one],
+            ),
           },
         }
       : entry;
@@ -34,7 +36,7 @@ test("nothing is wrong in the scenario as it was", () => {
 });
 
 test("word that a channel was not owed, or twice", () => {
-  const isOne = ({ id }: OwedItem) => id === 5;
+  const isOne = ({ id }: DeliveryItem) => id === 5;
   expect(broken(owing((one) => (isOne(one) ? [] : [one])))).toContain("owed");
   expect(broken(owing((one) => (isOne(one) ? [one, { ...one, id: 9_999 }] : [one])))).toContain("owed");
 });

@@ -151,7 +151,7 @@ function linesOf(entry: Logged): readonly string[] {
     case "acknowledged":
       return [`inbox     ${entry.wallet}: ${entry.key} is acknowledged`];
     case "committed": {
-      const { alertChanges, failedReads, owed, acknowledgements } = entry.changes;
+      const { alertChanges, failedReads, deliveryItems: owed, acknowledgements } = entry.changes;
       return [
         ...alertChanges.flatMap(({ kind, alert, details, advice = [] }) => {
           const ending = kind === "ended" ? ` (${alert.ending})` : "";

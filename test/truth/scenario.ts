@@ -8,7 +8,7 @@ import path from "node:path";
 import { watchSettingsOf } from "../../src/daemon/settings/watch.ts";
 import type { DaemonSettings } from "../../src/daemon/settings.ts";
 import type { AlertChange } from "../../src/domain/alerts/alert.ts";
-import type { Message, OwedItem } from "../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem, Message } from "../../src/domain/alerts/delivery.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
 import { type History, openStore } from "../../src/history/index.ts";
@@ -59,7 +59,7 @@ export interface Outcome {
   /** True wall time of that, ms. */
   readonly endMs: number;
   /** The rows of the database after the end. */
-  readonly owed: readonly OwedItem[];
+  readonly owed: readonly DeliveryItem[];
   readonly messages: readonly Message[];
   /** The changes of alerts that a replay of the recording decides on; null where rules changed on the way, or it has a gap. */
   readonly replayed: readonly AlertChange[] | null;
@@ -253,7 +253,7 @@ async function leftIn(
   const store = openStore({ path: file });
   try {
     const replayed = settings && (await replay(store, settings, startMs));
-    return { owed: await store.owed({}), messages: await store.messages({}), replayed };
+    return { owed: await store.deliveryItems({}), messages: await store.messages({}), replayed };
   } finally {
     await store.close();
   }

@@ -203,7 +203,7 @@ describe("an invariant finds what breaks it", () => {
     const found = broken((entries) =>
       entries.map((entry): Logged => {
         if (entry.kind !== "committed") return entry;
-        const { alertChanges, owed } = entry.changes;
+        const { alertChanges, deliveryItems: owed } = entry.changes;
         const fired = alertChanges.find(
           ({ id, kind, alert }) =>
             kind === "fired" && alert.severity === severity && owed.some(({ changeId }) => changeId === id),
@@ -252,7 +252,7 @@ describe("an invariant finds what breaks it", () => {
     const found = broken((entries) =>
       entries.map((entry): Logged => {
         if (entry.kind !== "committed") return entry;
-        const { alertChanges, owed } = entry.changes;
+        const { alertChanges, deliveryItems: owed } = entry.changes;
         const told = alertChanges.filter(({ id, kind, alert }) => {
           const isOwed = owed.some(({ changeId }) => changeId === id);
           return isOwed && kind === "fired" && alert.value !== null;

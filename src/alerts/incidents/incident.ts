@@ -197,7 +197,7 @@ export function noteHeld(incident: Incident, alert: Pick<Alert, "id" | "state" |
   const { id } = alert;
   if (incident.members[id] === undefined) return incident;
   const { awaited = [] } = incident;
-  return { ...noteUntold(incident, alert), awaited: [...awaited.filter((one) => one !== id), id] };
+  return { ...noteUnreported(incident, alert), awaited: [...awaited.filter((one) => one !== id), id] };
 }
 
 function withoutAwaited(incident: Incident, id: number): Incident {
@@ -210,7 +210,7 @@ function withoutAwaited(incident: Incident, id: number): Incident {
  * @returns the incident after a change without notification of its receiver: a recovered alert is news when it is
  * critical again; a worse one is news when it is released
  */
-export function noteUntold(
+export function noteUnreported(
   incident: Incident,
   { id, state, severity }: Pick<Alert, "id" | "state" | "severity">,
 ): Incident {

@@ -1,7 +1,7 @@
 /** The incidents of all receivers, by the alerts in them. Writes them to history and restores them. */
 import { z } from "zod";
 import type { Alert } from "../../domain/alerts/alert.ts";
-import { type Capacity, incidentGroup, type OwedItem } from "../../domain/alerts/delivery.ts";
+import { type Capacity, type DeliveryItem, incidentGroup } from "../../domain/alerts/delivery.ts";
 import { KeptKind, type KeptValues } from "../../domain/stored/kept.ts";
 import { type Labels, labelOf } from "../routing/match.ts";
 import type { Way } from "../routing/route.ts";
@@ -15,7 +15,7 @@ import {
   keptIncident,
   newIncident,
   noteHeld,
-  noteUntold,
+  noteUnreported,
   stepIncident,
   takes,
   without,
@@ -168,11 +168,11 @@ export class Incidents {
     this.#onCall.over(alert.id);
     for (const kept of this.#all.values())
       if (kept.incident.members[alert.id] !== undefined)
-        this.#set({ ...kept, incident: noteUntold(kept.incident, alert) });
+        this.#set({ ...kept, incident: noteUnreported(kept.incident, alert) });
   }
 
   /** Returns the incident of an alert's account, for a receiver that keeps one for each. */
-  onCall(receiver: string, alertId: number): Pick<OwedItem, "onCall"> {
+  onCall(receiver: string, alertId: number): Pick<DeliveryItem, "onCall"> {
     const onCall = this.#onCall.of(receiver, alertId);
     return onCall === undefined ? {} : { onCall };
   }

@@ -8,13 +8,13 @@
 import type { Severity } from "../../domain/alerts/alert.ts";
 import type { FailureReason } from "../../domain/observation.ts";
 import { exchangeSources, marketSources, type Source } from "../../domain/sources.ts";
-import type { BlindSource } from "../../domain/status.ts";
+import type { NoDataSource } from "../../domain/status.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import type { Subject } from "../../domain/subject.ts";
 import type { Unknown } from "../../rules/index.ts";
 import { noDataForMs } from "../patience.ts";
-import { DarkTime, darkWindowMs } from "./dark-time.ts";
+import { NoDataTime, noDataWindowMs } from "./no-data-time.ts";
 
 /** A rule that judges a subject, or one whose subjects are not known (`evaluate/no-data-watches.ts`). */
 export interface RuleOfSubject {
@@ -37,7 +37,7 @@ export interface Gap extends Due {
   readonly key: string;
   /** Null: the exchange or the configuration. */
   readonly wallet: string | null;
-  readonly source: BlindSource;
+  readonly source: NoDataSource;
   /** The rules and subjects that cannot be judged now. */
   readonly unjudged: Set<RuleOfSubject>;
   /** Time since which part of it cannot be judged, ms. */
@@ -71,17 +71,17 @@ export interface GapsOptions {
   /** Returns the source whose missing data is the cause; null: none. */
   readonly sourceOf: (one: RuleOfSubject, unknown: Unknown) => Source | null;
   /** Returns the kind of failed read that caused a gap. */
-  readonly causeOf: (source: BlindSource, wallet: string | null) => Cause;
+  readonly causeOf: (source: NoDataSource, wallet: string | null) => Cause;
   /** Returns true if an alert lists the gap already: it is due at once. */
-  readonly isListed: (wallet: string | null, source: BlindSource) => boolean;
+  readonly isListed: (wallet: string | null, source: NoDataSource) => boolean;
   /**
    * Returns true if another alert already reports the cause, for all wallets: the gap is not due while that alert
    * fires.
    */
-  readonly isReportedElsewhere: (source: BlindSource, wallet: string | null) => boolean;
+  readonly isReportedElsewhere: (source: NoDataSource, wallet: string | null) => boolean;
   readonly onDue: (gap: Gap, builder: ChangesBuilder) => void;
   /** Returns true if a source that is always read has been without a reading for longer than allowed. */
-  readonly isMissing: (source: BlindSource, wallet: string | null, nowMs: number) => boolean;
+  readonly isMissing: (source: NoDataSource, wallet: string | null, nowMs: number) => boolean;
   /** Called for a gap that continues after a reload and is listed by an alert, though it settles or is not due yet. */
   readonly onGoesOn: (gap: Gap) => void;
   /**
@@ -105,7 +105,7 @@ interface Closed {
 const noCauses: ReadonlySet<Cause> = new Set();
 
 /** Sources that belong to no wallet. */
-const ofTheExchange: ReadonlySet<BlindSource> = new Set<BlindSource>(["configuration", ...exchangeSources]);
+const ofTheExchange: ReadonlySet<NoDataSource> = new Set<NoDataSource>(["configuration", ...exchangeSources]);
 
 export class Gaps {
   readonly #options: GapsOptions;
@@ -116,7 +116,7 @@ export class Gaps {
    * due.
    */
   readonly #ownMs = new Map<RuleOfSubject, number>();
-  readonly #darkTime: DarkTime;
+  readonly #noDataTime: NoDataTime;
   /** The due gaps that closed last, by key. */
   readonly #closed: Map<string, Closed>;
   /** The gaps from before a reload, until they are taken over. */
@@ -125,7 +125,7 @@ export class Gaps {
   /** @param before the gaps of the watch that is replaced at a reload */
   constructor(options: GapsOptions, before?: Gaps) {
     this.#options = options;
-    this.#darkTime = before ? before.#darkTime : new DarkTime();
+    this.#noDataTime = before ? before.#noDataTime : new NoDataTime();
     this.#closed = before ? before.#closed : new Map();
     this.#former = before ? before.#gaps : new Map();
   }
@@ -135,7 +135,7 @@ export class Gaps {
     for (const [key, { source, wallet, open, due, countsFromMs, dueMs, ...former }] of this.#former) {
       if (this.#gaps.has(key)) continue;
       if (open) {
-        this.#darkTime.add(key, countsFromMs, builder.atMs);
+        this.#noDataTime.add(key, countsFromMs, builder.atMs);
         const { steadyMs, causes } = former;
         if (due) this.#closed.set(key, { atMs: builder.atMs, steadyMs, causes: causes ?? noCauses });
         continue;
@@ -153,7 +153,7 @@ export class Gaps {
     return this.#gaps.size;
   }
 
-  get(source: BlindSource, wallet: string | null): Gap | undefined {
+  get(source: NoDataSource, wallet: string | null): Gap | undefined {
     return this.#gaps.get(gapKey(source, wallet));
   }
 
@@ -200,7 +200,7 @@ export class Gaps {
     if (before !== undefined) this.#leave(before, one, builder);
   }
 
-  #gapOf(one: RuleOfSubject): { readonly source: BlindSource; readonly wallet: string | null } | null {
+  #gapOf(one: RuleOfSubject): { readonly source: NoDataSource; readonly wallet: string | null } | null {
     const { unknown, node } = one;
     if (unknown === null) return null;
     const { unknown: cause } = unknown;
@@ -213,7 +213,7 @@ export class Gaps {
   }
 
   #enter(
-    { source, wallet }: { readonly source: BlindSource; readonly wallet: string | null },
+    { source, wallet }: { readonly source: NoDataSource; readonly wallet: string | null },
     one: RuleOfSubject,
     countsFromMs: number,
     builder: ChangesBuilder,
@@ -261,14 +261,15 @@ export class Gaps {
    * last closed.
    */
   #untilDueMs({ key, countsFromMs }: Gap, nowMs: number): number {
-    const fromMs = Math.max(nowMs - darkWindowMs, this.#closed.get(key)?.atMs ?? Number.NEGATIVE_INFINITY);
+    const fromMs = Math.max(nowMs - noDataWindowMs, this.#closed.get(key)?.atMs ?? Number.NEGATIVE_INFINITY);
     const openMs = Math.max(0, nowMs - Math.max(countsFromMs, fromMs));
-    return Math.max(0, noDataForMs - openMs - this.#darkTime.within(key, fromMs, nowMs));
+    return Math.max(0, noDataForMs - openMs - this.#noDataTime.within(key, fromMs, nowMs));
   }
 
-  #make(key: string, source: BlindSource, wallet: string | null, atMs: number): Gap {
+  #make(key: string, source: NoDataSource, wallet: string | null, atMs: number): Gap {
     const former = this.#former.get(key);
-    const intermittent = former?.intermittent ?? this.#darkTime.within(key, atMs - darkWindowMs, atMs) > 0;
+    const intermittent =
+      former?.intermittent ?? this.#noDataTime.within(key, atMs - noDataWindowMs, atMs) > 0;
     const gap: Gap = {
       ...{ key, wallet, source, unjudged: new Set(), sinceMs: atMs, countsFromMs: atMs },
       ...{
@@ -329,10 +330,10 @@ export class Gaps {
    */
   #weigh(gap: Gap): void {
     const closed = this.#closed.get(gap.key);
-    const recent = closed !== undefined && gap.countsFromMs - closed.atMs < darkWindowMs ? closed : null;
+    const recent = closed !== undefined && gap.countsFromMs - closed.atMs < noDataWindowMs ? closed : null;
     const cause = this.#options.causeOf(gap.source, gap.wallet);
     if (recent !== null && (cause === null || recent.causes.has(null) || recent.causes.has(cause)))
-      gap.steadyMs = Math.max(gap.steadyMs, noDataForMs, Math.min(2 * recent.steadyMs, darkWindowMs));
+      gap.steadyMs = Math.max(gap.steadyMs, noDataForMs, Math.min(2 * recent.steadyMs, noDataWindowMs));
     gap.causes = new Set([...(recent?.causes ?? []), cause]);
   }
 
@@ -348,9 +349,9 @@ export class Gaps {
     const { atMs } = builder;
     // Single answers do not close it: it would be due again soon after each of them.
     const isSingle = atMs - countsFromMs < noDataForMs;
-    if (isSingle && this.#darkTime.within(name, atMs - darkWindowMs, countsFromMs) > 0)
+    if (isSingle && this.#noDataTime.within(name, atMs - noDataWindowMs, countsFromMs) > 0)
       gap.steadyMs = Math.max(gap.steadyMs, noDataForMs);
-    this.#darkTime.add(name, Math.max(countsFromMs, gap.sinceMs), atMs);
+    this.#noDataTime.add(name, Math.max(countsFromMs, gap.sinceMs), atMs);
     gap.open = false;
     gap.judgedMs = atMs;
     if (!gap.due || gap.steadyMs === 0) this.#close(gap, builder);
@@ -377,7 +378,7 @@ export class Gaps {
    * Returns the time from which missing data counts. Data that was read and is too old counts at once. Data missing
    * after a start may still arrive: the first round over many wallets takes long, and some figures need two readings.
    */
-  #countsFromMs(one: RuleOfSubject, source: BlindSource, builder: ChangesBuilder): number {
+  #countsFromMs(one: RuleOfSubject, source: NoDataSource, builder: ChangesBuilder): number {
     const ofMarkets = marketSources.has(source as Source);
     if (one.unknown?.unknown !== "missing" || (ofTheExchange.has(source) && !ofMarkets)) return builder.atMs;
     let graceMs = 0;
@@ -391,6 +392,6 @@ export class Gaps {
   }
 }
 
-export function gapKey(source: BlindSource, wallet: string | null): string {
+export function gapKey(source: NoDataSource, wallet: string | null): string {
   return `${ofTheExchange.has(source) ? "" : (wallet ?? "")}\n${source}`;
 }

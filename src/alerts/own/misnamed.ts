@@ -3,7 +3,7 @@
  * list, a limit that is not set), so no reading can help. It has the severity of the worst of these rules.
  */
 import { type Severity, severityRank } from "../../domain/alerts/alert.ts";
-import { blindRule } from "../../domain/alerts/built-in.ts";
+import { noDataRule } from "../../domain/alerts/built-in.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import type { AlertBook } from "../alert-book.ts";
@@ -98,7 +98,7 @@ export class Misnamed {
     const details: (readonly [string, string])[] = [["Rules that cannot judge", listed(rules)]];
     if (wallets.size > 0) details.push(["Wallets", listed([...wallets].sort())]);
     return newAlert(nowMs, {
-      rule: blindRule,
+      rule: noDataRule,
       labels: { source: "configuration" },
       severity: worstOf({ unjudged }),
       sinceMs,

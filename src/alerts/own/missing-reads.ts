@@ -1,7 +1,7 @@
 /** The reads that a no-data alert waits for: of data that is missing again, and of data that an answer may omit. */
 
 import type { Source } from "../../domain/sources.ts";
-import type { BlindSource } from "../../domain/status.ts";
+import type { NoDataSource } from "../../domain/status.ts";
 import type { Deadlines } from "../../domain/structures/deadlines.ts";
 import { wholeSeenMs } from "../../state/wallets/wallets.ts";
 import type { World } from "../../state/world.ts";
@@ -24,7 +24,7 @@ export class MissingReads {
   }
 
   /** Returns true if a source that is always read has been without a reading for longer than allowed. */
-  isMissing(source: BlindSource, wallet: string | null, nowMs: number): boolean {
+  isMissing(source: NoDataSource, wallet: string | null, nowMs: number): boolean {
     if (source !== "markets" && source !== "traderState") return false;
     const readMs = this.#world.lastSeenMs(source, wallet);
     const freshMs = Math.max(leastFreshMs, 2 * this.#scheduleMs[source]);

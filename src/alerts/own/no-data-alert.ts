@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Severity } from "../../domain/alerts/alert.ts";
 import { unreachableRule } from "../../domain/alerts/built-in.ts";
 import { type Source, sources } from "../../domain/sources.ts";
-import type { BlindSource } from "../../domain/status.ts";
+import type { NoDataSource } from "../../domain/status.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import { KeptKind, keptNumber } from "../../domain/stored/kept.ts";
 import type { Due } from "../../domain/structures/deadlines.ts";
@@ -36,7 +36,7 @@ export const keptNoData: KeptKind<Kept, number> = new KeptKind(
 const maxKept = 200;
 
 interface Listed {
-  readonly source: BlindSource;
+  readonly source: NoDataSource;
   readonly wallet: string | null;
 }
 
@@ -65,7 +65,7 @@ export class NoDataAlert implements Due {
    */
   readonly waited = new Set<string>();
   /** All sources that it has listed. */
-  readonly sources = new Set<BlindSource>();
+  readonly sources = new Set<NoDataSource>();
   readonly wallets = new Set<string>();
   lastReport: Reported = { silent: false, wallets: 0, risky: false };
   /** Sources that its last text listed, by key, including those that its rules lack beside the gaps. */
@@ -155,8 +155,8 @@ export class NoDataAlert implements Due {
    * Returns the sources that its last text named with a reading time and of which nothing was read since.
    * @param lastSeenMs returns the time since which all of a source was read, ms; null: not since the start
    */
-  unread(lastSeenMs: (source: Source, wallet: string | null) => number | null): ReadonlySet<BlindSource> {
-    const unread = new Set<BlindSource>();
+  unread(lastSeenMs: (source: Source, wallet: string | null) => number | null): ReadonlySet<NoDataSource> {
+    const unread = new Set<NoDataSource>();
     for (const { source, wallet, readMs } of this.#named.values()) {
       if (source === "configuration" || readMs === null) continue;
       const seenMs = lastSeenMs(source, wallet);

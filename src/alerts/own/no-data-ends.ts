@@ -1,7 +1,7 @@
 /** Ends no-data alerts: their texts, with the alerts that fire beside them. */
 
 import { severityRank } from "../../domain/alerts/alert.ts";
-import { blindRule } from "../../domain/alerts/built-in.ts";
+import { noDataRule } from "../../domain/alerts/built-in.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { World } from "../../state/world.ts";
 import type { AlertBook } from "../alert-book.ts";
@@ -72,7 +72,7 @@ export class NoDataEnds {
   #firingBeside({ wallets, live: own }: NoDataAlert, nowMs: number): string[] {
     const firing = [...this.#alerts.live.values()].filter((live) => {
       const { alert } = live;
-      if (alert === own.alert || alert.shadow || alert.rule === blindRule || alert.wallet === null)
+      if (alert === own.alert || alert.shadow || alert.rule === noDataRule || alert.wallet === null)
         return false;
       return (wallets.size === 0 || wallets.has(alert.wallet)) && !live.isGone(nowMs);
     });

@@ -1,8 +1,8 @@
 /** The extent of a no-data alert: the missing data, the wallets concerned, and the severity. */
 import { type Severity, worseOf } from "../../domain/alerts/alert.ts";
-import { blindRule, unreachableRule } from "../../domain/alerts/built-in.ts";
+import { noDataRule, unreachableRule } from "../../domain/alerts/built-in.ts";
 import type { Source } from "../../domain/sources.ts";
-import type { BlindSource } from "../../domain/status.ts";
+import type { NoDataSource } from "../../domain/status.ts";
 import { formatTime } from "../../domain/text/time-text.ts";
 import { stakeOf } from "../../state/wallets/stake.ts";
 import { wholeSeenMs } from "../../state/wallets/wallets.ts";
@@ -35,12 +35,12 @@ export interface Extent extends NoDataText {
 }
 
 interface Listed {
-  readonly source: BlindSource;
+  readonly source: NoDataSource;
   readonly wallet: string | null;
 }
 
 /** The sources of position figures. */
-const riskSources: ReadonlySet<BlindSource> = new Set<Source>([
+const riskSources: ReadonlySet<NoDataSource> = new Set<Source>([
   "traderState",
   "markets",
   "marketConfig",
@@ -56,7 +56,7 @@ export interface ExtentsOptions extends TextSources {
 
 /** Returns the rule for an alert of this extent. */
 export function ruleOf({ silence, wallets }: Pick<Extent, "silence" | "wallets">): string {
-  return silence !== null && wallets.length > groupedFromWallets ? unreachableRule : blindRule;
+  return silence !== null && wallets.length > groupedFromWallets ? unreachableRule : noDataRule;
 }
 
 /**
@@ -205,7 +205,7 @@ const maxFiring = 3;
  */
 export function endText(
   { live, sources, wallets, wasSilent, readMs }: NoDataAlert,
-  unread: ReadonlySet<BlindSource>,
+  unread: ReadonlySet<NoDataSource>,
   others: readonly string[],
   firing: readonly string[],
   nowMs: number,

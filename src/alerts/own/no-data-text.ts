@@ -2,7 +2,7 @@
 
 import type { FailureReason } from "../../domain/observation.ts";
 import { exchangeSources, marketSources, type Source } from "../../domain/sources.ts";
-import type { BlindSource } from "../../domain/status.ts";
+import type { NoDataSource } from "../../domain/status.ts";
 import type { FailedRead } from "../../domain/stored/changes.ts";
 import { formatDurationMs } from "../../domain/text/duration.ts";
 import { formatPercent } from "../../domain/text/number-text.ts";
@@ -130,7 +130,7 @@ function withOthers(gaps: readonly Lack[], { world }: TextSources, nowMs: number
 }
 
 /** Returns a source that was not read since a time, with no rules. */
-export function lackOf(source: BlindSource, wallet: string | null, sinceMs: number): Lack {
+export function lackOf(source: NoDataSource, wallet: string | null, sinceMs: number): Lack {
   const key = gapKey(source, wallet);
   return { key, source, wallet, unjudged: new Set(), sinceMs, answeredMs: null, intermittent: false };
 }
@@ -324,10 +324,10 @@ export function detailsOf(text: NoDataText, of: TextSources, nowMs: number): Lin
   if (risky && stake.nearest !== null) lines.push(["Nearest position", nearestText(stake.nearest, nowMs)]);
   for (const row of missing.slice(0, maxRows)) {
     const of_ = [...row.wallets].sort();
-    const whose = of_.length > 0 ? of_ : row.symbols;
+    const names = of_.length > 0 ? of_ : row.symbols;
     const read = row.readMs === null ? "never" : formatTime(row.readMs, of.timezone);
     const cause = row.cause === null ? "" : `${row.cause}, `;
-    const owner = whose.length === 0 ? "" : ` of ${listed(whose)}`;
+    const owner = names.length === 0 ? "" : ` of ${listed(names)}`;
     lines.push(["Not read", `${row.words}${owner} (schedule ${row.source}): ${cause}last read ${read}`]);
   }
   if (missing.length > maxRows) lines.push(["Not read", `${missing.length - maxRows} more`]);
@@ -352,7 +352,7 @@ export function oldest(missing: readonly Missing[]): number | null {
 
 /** The summary of the end: the listed data are read again. */
 export function endSummary(
-  sources: ReadonlySet<BlindSource>,
+  sources: ReadonlySet<NoDataSource>,
   wallets: readonly string[],
   wasSilent: boolean,
   lastedMs: number,
@@ -363,7 +363,7 @@ export function endSummary(
   const kinds = [
     ...new Set([...inOrder.filter((one) => !ofWallets(one)), ...inOrder.filter(ofWallets)].map(wordsOf)),
   ];
-  const whose =
+  const subjects =
     wallets.length === 0
       ? "from the exchange"
       : wallets.length === 1
@@ -372,8 +372,8 @@ export function endSummary(
   const more = kinds.length > maxKinds ? `; ${moreKinds(kinds.length - maxKinds)}` : "";
   const what = kinds.slice(0, maxKinds).join("; ") + more;
   return wasSilent
-    ? `The exchange answers again: ${what} ${whose}, ${after}`
-    : `Read again: ${what} ${whose}, ${after}`;
+    ? `The exchange answers again: ${what} ${subjects}, ${after}`
+    : `Read again: ${what} ${subjects}, ${after}`;
 }
 
 function moreKinds(count: number): string {

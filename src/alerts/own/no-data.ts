@@ -10,10 +10,10 @@
  * since the start.
  */
 
-import { blindRule, unreachableRule } from "../../domain/alerts/built-in.ts";
+import { noDataRule, unreachableRule } from "../../domain/alerts/built-in.ts";
 import type { Observation } from "../../domain/observation.ts";
 import { marketSources, type Source, stakeSources } from "../../domain/sources.ts";
-import type { BlindSource } from "../../domain/status.ts";
+import type { NoDataSource } from "../../domain/status.ts";
 import type { FailedRead } from "../../domain/stored/changes.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { KeptValues } from "../../domain/stored/kept.ts";
@@ -58,9 +58,9 @@ export interface NoDataOptions {
 }
 
 /** Sources whose answers change what is at stake. */
-const atStake: ReadonlySet<BlindSource> = stakeSources;
+const atStake: ReadonlySet<NoDataSource> = stakeSources;
 /** Sources whose answers may cover only some markets. */
-const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
+const ofMarkets: ReadonlySet<NoDataSource> = new Set<NoDataSource>([
   "markets",
   "marketConfig",
   ...marketSources,
@@ -68,7 +68,7 @@ const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
 
 export class NoData implements OwnAlert {
   readonly observes = ["failed"] as const;
-  readonly raises = [blindRule, unreachableRule] as const;
+  readonly raises = [noDataRule, unreachableRule] as const;
   readonly #options: NoDataOptions;
   readonly #gaps: Gaps;
   readonly #failures: ReadFailures;
@@ -206,7 +206,7 @@ export class NoData implements OwnAlert {
     this.#former.clear();
   }
 
-  list(): { wallet: string | null; source: BlindSource; sinceMs: number; rules: string[] }[] {
+  list(): { wallet: string | null; source: NoDataSource; sinceMs: number; rules: string[] }[] {
     return [...this.#gaps.open()].map(({ wallet, source, sinceMs, unjudged }) => ({
       wallet,
       source,

@@ -1,23 +1,23 @@
 /** The changes that one message reports, in their order, and its title. Pure. */
 import { type AlertChange, isTaking, severityRank } from "../../domain/alerts/alert.ts";
-import { type Folded, maxInFull, type OwedItem } from "../../domain/alerts/delivery.ts";
+import { type DeliveryItem, type Folded, maxInFull } from "../../domain/alerts/delivery.ts";
 import { announcementKey, unknownType } from "../../domain/event.ts";
 import { accountOf } from "../incidents/incidents.ts";
 
 /** One item with its change. */
-export interface Told {
-  readonly item: OwedItem;
+export interface ReportedItem {
+  readonly item: DeliveryItem;
   readonly change: AlertChange;
 }
 
 /**
- * @param told all that the message covers, oldest first
+ * @param items all that the message covers, oldest first
  * @returns the newest change of each alert, the worst first; every event
  */
-export function reportedChanges(told: readonly Told[]): AlertChange[] {
-  const distances = new Map(told.map(({ item, change }) => [change.id, item.distance]));
+export function reportedChanges(items: readonly ReportedItem[]): AlertChange[] {
+  const distances = new Map(items.map(({ item, change }) => [change.id, item.distance]));
   return worstFirst(
-    withoutRepeats(told.map(({ change }) => change)),
+    withoutRepeats(items.map(({ change }) => change)),
     ({ id }) => distances.get(id) ?? Number.POSITIVE_INFINITY,
   );
 }
@@ -32,7 +32,7 @@ function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
     if (change.alert.event) return [change];
     if (last.get(change.alertId) !== change) return [];
     const before = changes.filter((one) => one.alertId === change.alertId && one !== change);
-    return [{ ...change, kind: told(before, change) }];
+    return [{ ...change, kind: combinedKind(before, change) }];
   });
 }
 
@@ -91,7 +91,7 @@ function urgency({ kind, alert }: AlertChange): number {
 /** Changes that do not show how an alert reached its current state. */
 const steady: ReadonlySet<AlertChange["kind"]> = new Set(["worsened", "changed", "reminder", "rose"]);
 
-function told(before: readonly AlertChange[], { kind, alert }: AlertChange): AlertChange["kind"] {
+function combinedKind(before: readonly AlertChange[], { kind, alert }: AlertChange): AlertChange["kind"] {
   if (!steady.has(kind)) return kind;
   if (before.some((one) => one.kind === "fired")) return "fired";
   const rose = before.some((one) => one.kind === "rose" && one.alert.severity === alert.severity);
@@ -130,6 +130,6 @@ function plainTitle(changes: readonly AlertChange[]): string {
     return `${changes.length} alerts${ofWallet ? ` of ${alert.wallet}` : ""}`;
   }
   const oneSubject = all((one) => one.alert.subject === alert.subject);
-  const whose = oneSubject ? ` of ${alert.subject}` : ofWallet ? ` of ${alert.wallet}` : "";
-  return `${changes.length} × ${alert.rule}${whose}`;
+  const ofWhat = oneSubject ? ` of ${alert.subject}` : ofWallet ? ` of ${alert.wallet}` : "";
+  return `${changes.length} × ${alert.rule}${ofWhat}`;
 }

@@ -7,19 +7,19 @@
  */
 import { type AlertChange, type Severity, severityRank, worseOf } from "../../domain/alerts/alert.ts";
 import {
+  type DeliveryItem,
   drillGroup,
   type Folded,
   firstOfIncident,
   lateAfterMs,
   maxNamed,
   maxReported,
-  type OwedItem,
   throttleGroup,
 } from "../../domain/alerts/delivery.ts";
 
 /** A pending item, until its end is recorded. */
 export interface Entry {
-  item: OwedItem;
+  item: DeliveryItem;
   /** The change; null until it is read from history. */
   change: AlertChange | null;
   /** True if its row could not be committed yet: nothing that refers to it may be written. */
@@ -30,7 +30,7 @@ export interface Entry {
  * Returns the time from which it could leave, ms: the earlier wait for its group is intended. A notifying item that is
  * sent again after a refusal could leave before.
  */
-export function dueSinceMs({ owedAtMs, releaseAtMs = 0, again, quiet }: OwedItem): number {
+export function dueSinceMs({ owedAtMs, releaseAtMs = 0, again, quiet }: DeliveryItem): number {
   return again && !quiet ? owedAtMs : Math.max(owedAtMs, releaseAtMs);
 }
 
@@ -38,7 +38,7 @@ export function dueSinceMs({ owedAtMs, releaseAtMs = 0, again, quiet }: OwedItem
  * Returns the item of an earlier run with a corrected time, if the clock was fast when it was created: its group wait
  * starts now.
  */
-export function takenUp(item: OwedItem, nowMs: number): OwedItem {
+export function takenUp(item: DeliveryItem, nowMs: number): DeliveryItem {
   const { owedAtMs, releaseAtMs } = item;
   if (releaseAtMs === undefined || owedAtMs <= nowMs) return item;
   return { ...item, releaseAtMs: nowMs + releaseAtMs - owedAtMs };
@@ -54,7 +54,7 @@ export const laneSeverities: Readonly<Record<Lane, readonly Severity[]>> = {
 };
 
 /** Returns the level that orders an item: a quiet one notifies nobody, and does not delay notifying ones. */
-export function turnOf({ severity, quiet }: Pick<OwedItem, "severity" | "quiet">): Severity {
+export function turnOf({ severity, quiet }: Pick<DeliveryItem, "severity" | "quiet">): Severity {
   return quiet && severity === "critical" ? "warning" : severity;
 }
 
@@ -75,7 +75,7 @@ export interface Leaving {
   /** More messages than this are folded into one. */
   readonly stormFold: number;
   /** True if the receiver is a program that needs each alert: nothing is folded. */
-  readonly tellsEach: boolean;
+  readonly isNeverFolded: boolean;
   /** True if the receiver keeps one incident for each account: no message of an incident is folded. Left out: false. */
   readonly byAccount?: boolean | undefined;
   /**
@@ -149,7 +149,7 @@ export class Waiting {
    * Moves waiting items of an alert that joins an incident into that incident, and quiet items before a notifying one
    * into its group, so that they leave with it and not in an earlier message.
    */
-  #bringAlong(thread: Thread, until: number, { quiet }: OwedItem, groupKey: string): void {
+  #bringAlong(thread: Thread, until: number, { quiet }: DeliveryItem, groupKey: string): void {
     const joins = firstOfIncident(groupKey) !== null;
     for (const entry of thread.entries.slice(0, until)) {
       const before = entry.item.groupKey;
@@ -190,7 +190,7 @@ export class Waiting {
       // A drill is sent alone, after real alerts.
       const real = all.filter(([head]) => !isDrill(head!));
       const ofAccount = leaving.byAccount ? real.find(([head]) => isOfIncident(head!)) : undefined;
-      const folds = !leaving.tellsEach && ofAccount === undefined && real.length > most;
+      const folds = !leaving.isNeverFolded && ofAccount === undefined && real.length > most;
       const taken = folds
         ? asMany(worstFirst(real.flat()), leaving.maxNamed ?? maxNamed)
         : asMessage(ofAccount ?? real[0] ?? all[0]!, leaving);
@@ -317,7 +317,7 @@ function isLate({ item }: Entry, { nowMs }: Leaving): boolean {
 function asMessage(entries: readonly Entry[], leaving: Leaving): readonly Entry[] {
   const isThrottled = entries[0]?.item.groupKey?.startsWith(throttleGroup) ?? false;
   const most = leaving.maxNamed ?? maxNamed;
-  const limit = isThrottled && !leaving.tellsEach ? most : Math.min(most, maxReported);
+  const limit = isThrottled && !leaving.isNeverFolded ? most : Math.min(most, maxReported);
   if (entries.length <= limit) return entries;
   return asMany(worstFirst(entries), limit).toSorted((a, b) => a.item.id - b.item.id);
 }

@@ -11,7 +11,7 @@
  */
 
 import type { Alert, AlertChange, Severity } from "../../domain/alerts/alert.ts";
-import type { OwedItem } from "../../domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../../domain/alerts/delivery.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { KeptValues } from "../../domain/stored/kept.ts";
 import { Incidents, type IncidentsOptions, type Placed } from "../incidents/incidents.ts";
@@ -26,7 +26,7 @@ import { groupKeyOf, type Way, waysFor } from "./route.ts";
 export interface DispatchResult {
   readonly receivers: readonly string[];
   /** Those of them that it notifies: for the others it is quiet. */
-  readonly called: readonly string[];
+  readonly alerted: readonly string[];
 }
 
 /** The data about a change that incidents need. */
@@ -98,13 +98,13 @@ export class Dispatch {
     options: ChangeContext,
   ): DispatchResult {
     const { alert } = change;
-    if (alert.shadow) return { receivers: [], called: [] };
+    if (alert.shadow) return { receivers: [], alerted: [] };
     const labels = labelsOf(alert);
     const ways = waysFor(this.routes.routing, labels);
     const notified: string[] = [];
     const held: string[] = [];
     let why = "";
-    const called: string[] = [];
+    const alerted: string[] = [];
     for (const receiver of to) {
       const way = wayTo(receiver, ways);
       const reason = this.#options.holds.why(
@@ -133,14 +133,14 @@ export class Dispatch {
           : null;
       if (placed?.leaves === null) continue;
       notified.push(receiver);
-      if (placed === null || placed.leaves === "alone" || !placed.leaves.quiet) called.push(receiver);
+      if (placed === null || placed.leaves === "alone" || !placed.leaves.quiet) alerted.push(receiver);
       this.#push(builder, change.id, alert, isUrgent(change), receiver, way, labels, groupKey, placed);
     }
     if (change.kind === "ended") this.#incidents.over(alert);
     if (held.length > 0) this.#held.hold(builder, change, labels, held, why);
     else if (alert.state === "ended" && !alert.event) this.#held.drop(alert.id, builder);
     else if (notified.length > 0) this.#held.relieve(alert.id, notified, builder);
-    return { receivers: notified, called };
+    return { receivers: notified, alerted };
   }
 
   /** Returns the reasons that would hold a notification of such an alert now, each once; changes nothing. */
@@ -282,7 +282,7 @@ export class Dispatch {
     incident: Placed | null,
   ): void {
     if (this.#groups.sweep(builder)) this.#incidents.sweep(builder.atMs);
-    const item: OwedItem = {
+    const item: DeliveryItem = {
       id: this.#options.nextId(),
       changeId,
       alertId: id,
@@ -298,6 +298,6 @@ export class Dispatch {
       status: "owed",
       messageId: null,
     };
-    builder.changes.owed.push(item);
+    builder.changes.deliveryItems.push(item);
   }
 }

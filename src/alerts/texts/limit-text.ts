@@ -35,7 +35,7 @@ interface Limit {
   readonly isReached: boolean;
   readonly number: number;
   /** `above`, `below`, `from`, `down to` */
-  readonly word: string;
+  readonly comparison: string;
 }
 
 /**
@@ -62,7 +62,7 @@ export function limitWords(
       value: formatNumber(value, unit),
     };
   const shown = beyond ?? until!;
-  const bound = `${shown.word} ${formatNumber(shown.number, unit)}`;
+  const bound = `${shown.comparison} ${formatNumber(shown.number, unit)}`;
   // With `&&` another condition has to hold as well.
   const least = level.resolveWhen?.text.includes("&&") ? "at least until" : "until";
   const words = beyond ? `${severity} ${bound}` : `${severity} ${least} ${bound}`;
@@ -124,6 +124,6 @@ function limitsIn(text: string, value: number): readonly Limit[] {
     const isReached =
       (isFalling ? value < number : value > number) || (operator.endsWith("=") && value === number);
     const words = isFalling ? (["below", "down to"] as const) : (["above", "from"] as const);
-    return { isFalling, isReached, number, word: words[operator.length - 1]! };
+    return { isFalling, isReached, number, comparison: words[operator.length - 1]! };
   });
 }

@@ -59,7 +59,7 @@ export interface AlertmanagerDeps {
 }
 
 const timeoutMs = 8_000;
-export const alertmanagerCapacity: Capacity = { apart: true, tellsEach: true };
+export const alertmanagerCapacity: Capacity = { apart: true, isNeverFolded: true };
 /** End of an alert whose true end is not known, after its start, ms. */
 const openEndMs = 30 * 86_400_000;
 /** Duration of an event, which has no end of its own, ms. */

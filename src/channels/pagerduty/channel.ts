@@ -35,7 +35,7 @@ export interface PagerdutyDeps {
 }
 
 const timeoutMs = 8_000;
-export const pagerdutyCapacity: Capacity = { apart: true, tellsEach: true, byAccount: true };
+export const pagerdutyCapacity: Capacity = { apart: true, isNeverFolded: true, byAccount: true };
 
 export function createPagerduty(name: string, settings: PagerdutySettings, deps: PagerdutyDeps): Channel {
   const { routingKey } = settings;

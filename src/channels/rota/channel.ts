@@ -28,7 +28,7 @@ export function sharedCapacity(capacities: readonly Capacity[]): Capacity {
   const every = (has: (one: Capacity) => boolean) => capacities.length > 0 && capacities.every(has);
   const named = capacities.flatMap(({ maxNamed }) => maxNamed ?? []);
   return {
-    ...(every(({ tellsEach }) => tellsEach === true) ? { tellsEach: true } : {}),
+    ...(every(({ isNeverFolded }) => isNeverFolded === true) ? { isNeverFolded: true } : {}),
     ...(named.length > 0 ? { maxNamed: Math.min(...named) } : {}),
     ...(every(({ apart }) => apart === true) ? { apart: true as const } : {}),
     ...(every(({ edits }) => edits === true) ? { edits: true as const } : {}),

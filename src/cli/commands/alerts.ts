@@ -8,7 +8,7 @@ import {
   severities,
   worstSeverityOf,
 } from "../../domain/alerts/alert.ts";
-import type { Message, OwedItem } from "../../domain/alerts/delivery.ts";
+import type { DeliveryItem, Message } from "../../domain/alerts/delivery.ts";
 import { endingWaitText } from "../../domain/alerts/ending-wait.ts";
 import { receiptsOf } from "../../domain/alerts/receipt.ts";
 import type { AlertQuery, AlertStory } from "../../domain/ports.ts";
@@ -303,7 +303,7 @@ function stepRow(
 }
 
 function deliveryRow(
-  item: OwedItem,
+  item: DeliveryItem,
   messages: readonly Message[],
   changes: readonly AlertChange[],
   time: (ms: number | null) => string,

@@ -86,7 +86,7 @@ async function left(cli: Cli, options: CommonOptions, place: Place): Promise<voi
     running: false as const,
     lastAliveMs: await history.lastAliveMs(),
     firing: await history.alerts({ state: "firing", shadow: false, limit: 1_000 }),
-    owed: (await history.owed({ open: true })).length,
+    owed: (await history.deliveryItems({ open: true })).length,
     messages: await history.messages({ open: true }),
     acknowledgements: (await history.acknowledgements({ open: true })).length,
     database: { path: place.databasePath, bytes: await history.sizeBytes() },

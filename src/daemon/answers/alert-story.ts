@@ -10,7 +10,7 @@ export async function alertStory(store: History, id: number): Promise<AlertStory
   return {
     alert,
     changes: await store.alertChanges({ alertId: id }),
-    owed: await store.owed({ alertIds: [id] }),
+    owed: await store.deliveryItems({ alertIds: [id] }),
     messages: await store.messages({ alertIds: [id] }),
     event: alert.eventKey === null ? null : await eventOf(store, alert.eventKey),
     acknowledgements:

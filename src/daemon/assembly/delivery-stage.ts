@@ -51,7 +51,7 @@ export function deliveryStage(of: Made): DeliveryParts {
   );
   const outbox: Outbox = createOutbox({
     ...{ store, channels, clock, random, sender, instance, log, ...probe },
-    word: (sealed) => {
+    applyTemplates: (sealed) => {
       const message = withOnDuty(sealed, live.rotas[sealed.receiver]);
       const template = live.templates.channels[message.content.onDuty ?? message.receiver];
       return applyTemplates(message, template, { timezone: settings.timezone, ...messageOptions }, (detail) =>

@@ -31,7 +31,10 @@ export type AcknowledgeItems = (
 ) => Promise<unknown>;
 
 export interface AcknowledgerOptions {
-  readonly store: Pick<Store, "commit" | "acknowledgements" | "alerts" | "owed" | "eventByKey" | "events">;
+  readonly store: Pick<
+    Store,
+    "commit" | "acknowledgements" | "alerts" | "deliveryItems" | "eventByKey" | "events"
+  >;
   readonly acknowledge: AcknowledgeItems;
   readonly clock: Clock;
   readonly random: Random;

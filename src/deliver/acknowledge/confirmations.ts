@@ -8,7 +8,7 @@ import type { DeliverLog } from "../log.ts";
 import type { Probe } from "../probe.ts";
 import { type Backoff, backoffMs } from "../queue/backoff.ts";
 
-const storeAgain: Backoff = { firstMs: 1_000, mostMs: 30_000 };
+const storeAgain: Backoff = { firstMs: 1_000, maxMs: 30_000 };
 
 export interface ConfirmationsOptions {
   readonly store: Pick<Store, "commit">;

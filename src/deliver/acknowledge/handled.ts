@@ -1,13 +1,13 @@
 /** Decides if a notification of the exchange counts as handled, by committed history only. Pure. */
 import type { Alert } from "../../domain/alerts/alert.ts";
-import type { Acknowledgement, OwedItem } from "../../domain/alerts/delivery.ts";
+import type { Acknowledgement, DeliveryItem } from "../../domain/alerts/delivery.ts";
 import { unreachable } from "../../domain/unreachable.ts";
 
 /** The records of the alerts concerned. */
 export interface Recorded {
   readonly alert: (id: number) => Pick<Alert, "acknowledgedAtMs"> | undefined;
   /** Returns every delivery item of an alert, whatever its status. */
-  readonly owed: (alertId: number) => readonly Pick<OwedItem, "status">[];
+  readonly items: (alertId: number) => readonly Pick<DeliveryItem, "status">[];
 }
 
 /**
@@ -30,16 +30,16 @@ export function isHandled(
       );
     case "whenDelivered":
       return forEachRule(rules, (alertIds) => {
-        const owed = alertIds.map((id) => (recorded.alert(id) ? recorded.owed(id) : []));
-        const over = owed.every((items) => items.length > 0 && items.every(isOver));
-        return over && owed.some((items) => items.some(({ status }) => status === "delivered"));
+        const allItems = alertIds.map((id) => (recorded.alert(id) ? recorded.items(id) : []));
+        const over = allItems.every((items) => items.length > 0 && items.every(isOver));
+        return over && allItems.some((items) => items.some(({ status }) => status === "delivered"));
       });
     default:
       return unreachable(word);
   }
 }
 
-const isOver = ({ status }: Pick<OwedItem, "status">) => status === "delivered" || status === "dead";
+const isOver = ({ status }: Pick<DeliveryItem, "status">) => status === "delivered" || status === "dead";
 
 function forEachRule(
   rules: Acknowledgement["rules"],

@@ -13,8 +13,8 @@ import { type Backoff, backoffMs } from "../queue/backoff.ts";
 /** The maximum list length that every server accepts. */
 export const maxAckItems = 100;
 
-const unwell: Backoff = { firstMs: 1_000, mostMs: 300_000 };
-const refused: Backoff = { firstMs: 60_000, mostMs: 6 * 3_600_000 };
+const unwell: Backoff = { firstMs: 1_000, maxMs: 300_000 };
+const refused: Backoff = { firstMs: 60_000, maxMs: 6 * 3_600_000 };
 
 export interface DueItem {
   readonly row: Acknowledgement;

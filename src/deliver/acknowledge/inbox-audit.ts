@@ -37,7 +37,7 @@ export interface InboxAuditsOptions {
   /** The initial interval; see `every`. */
   readonly everyMs: number | null;
   readonly clock: Clock;
-  readonly store: Pick<Store, "events" | "acknowledgements" | "alerts" | "owed" | "knownEvents">;
+  readonly store: Pick<Store, "events" | "acknowledgements" | "alerts" | "deliveryItems" | "knownEvents">;
   /** Returns true while read data is stored at once. */
   readonly isStoring: () => boolean;
   readonly read: (wallet: string) => Promise<ExchangeInbox>;
@@ -113,12 +113,12 @@ export class InboxAudits {
     return audits;
   }
 
-  /** @param mostMs upper limit for the time to the next audit */
-  #wait(mostMs = Number.POSITIVE_INFINITY): void {
+  /** @param maxMs upper limit for the time to the next audit */
+  #wait(maxMs = Number.POSITIVE_INFINITY): void {
     this.#cancel();
     this.#cancelAgain();
     if (this.#stopped || this.#everyMs === null) return;
-    this.#cancel = this.#options.clock.after(Math.min(mostMs, this.#everyMs), () => {
+    this.#cancel = this.#options.clock.after(Math.min(maxMs, this.#everyMs), () => {
       this.#work.track(
         this.audit()
           .finally(() => this.#wait())
@@ -188,11 +188,11 @@ export class InboxAudits {
     };
     const missing = keys.filter((key) => !known.has(`notification/${key}`)).map((key) => listed.get(key)!);
     if (missing.length > 0) {
-      const told = new Set(missing.map(({ key }) => key));
+      const missingKeys = new Set(missing.map(({ key }) => key));
       await fetched(
         wallet,
         there.events.filter(({ kind, key, notificationKey }) =>
-          told.has(kind === "notification" ? key : (notificationKey ?? "")),
+          missingKeys.has(kind === "notification" ? key : (notificationKey ?? "")),
         ),
       );
       for (const event of missing)
@@ -204,7 +204,7 @@ export class InboxAudits {
       if (afterMs === undefined || event.happenedMs <= afterMs || listed.has(event.key)) continue;
       // Of other items the id from the stream may not be the final one.
       if (event.inbox?.source !== "event" || event.seenMs > there.atMs - settledMs) continue;
-      differs("notThere", event, "kept here as it was told");
+      differs("notThere", event, "kept here as it was received");
     }
     const openThere = [...listed.values()].filter(({ inbox }) => inbox?.acked === false);
     const again = openThere.filter(({ key }) => {
@@ -251,11 +251,11 @@ export class InboxAudits {
   ): Promise<readonly InboxLeft[]> {
     const { store, held } = this.#options;
     const ids = [...rows.values()].flatMap(({ rules }) => rules.flatMap(({ alertIds }) => alertIds));
-    const owed = Map.groupBy(await store.owed({ alertIds: ids }), ({ alertId }) => alertId);
+    const items = Map.groupBy(await store.deliveryItems({ alertIds: ids }), ({ alertId }) => alertId);
     const shadow = new Map(
       (await store.alerts({ shadow: true, limit: 1_000 })).map(({ eventKey, rule }) => [eventKey, rule]),
     );
-    const parts = { owed, held: held(), shadow };
+    const parts = { items, held: held(), shadow };
     return events.map((event) => ({
       ...{ key: event.key, type: event.inbox?.notificationType ?? "", happenedMs: event.happenedMs },
       why: whyLeft(event, rows.get(event.key) ?? null, parts),

@@ -58,14 +58,14 @@ export class WaitingAcknowledgements {
   /** Returns those of them that are handled, by committed history. */
   async handled(
     keys: readonly string[],
-    store: Pick<Store, "alerts" | "owed">,
+    store: Pick<Store, "alerts" | "deliveryItems">,
   ): Promise<readonly Acknowledgement[]> {
     const rows = keys.flatMap((key) => this.#waiting.get(key) ?? []);
     if (rows.length === 0) return [];
     const ids = [...new Set(rows.flatMap(alertsOf))];
     const alerts = new Map((await store.alerts({ ids })).map((alert) => [alert.id, alert]));
-    const owed = Map.groupBy(await store.owed({ alertIds: ids }), ({ alertId }) => alertId);
-    const recorded = { alert: (id: number) => alerts.get(id), owed: (id: number) => owed.get(id) ?? [] };
+    const items = Map.groupBy(await store.deliveryItems({ alertIds: ids }), ({ alertId }) => alertId);
+    const recorded = { alert: (id: number) => alerts.get(id), items: (id: number) => items.get(id) ?? [] };
     return rows.filter((row) => isHandled(row, recorded));
   }
 }

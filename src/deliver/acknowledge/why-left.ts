@@ -2,12 +2,12 @@
  * The reason why a notification is not acknowledged, for people: held, muted, only in shadow, without receiver, matched by
  * no rule, …
  */
-import type { Acknowledgement, OwedItem } from "../../domain/alerts/delivery.ts";
+import type { Acknowledgement, DeliveryItem } from "../../domain/alerts/delivery.ts";
 import type { Event } from "../../domain/event.ts";
 
 export interface LeftParts {
   /** Every delivery item, by alert. */
-  readonly owed: ReadonlyMap<number, readonly Pick<OwedItem, "status" | "receiver">[]>;
+  readonly items: ReadonlyMap<number, readonly Pick<DeliveryItem, "status" | "receiver">[]>;
   /** The reason why an alert's notification is held now. */
   readonly held: ReadonlyMap<number, string>;
   /** Rules in shadow mode, by the event (`kind:key`) that they match. */
@@ -21,7 +21,7 @@ export function whyLeft(event: Event, row: Acknowledgement | null, parts: LeftPa
     case "confirmed":
       return "acknowledged";
     case "due":
-      return "is being told to the exchange";
+      return "is being sent to the exchange";
     case "left": {
       const rule = parts.shadow.get(`notification:${row.key}`);
       return rule === undefined ? row.reason : `${row.reason}; only in shadow mode: ${rule}`;
@@ -34,12 +34,12 @@ export function whyLeft(event: Event, row: Acknowledgement | null, parts: LeftPa
   }
 }
 
-function whyWaits(id: number, { owed, held }: LeftParts): readonly string[] {
+function whyWaits(id: number, { items: itemsOf, held }: LeftParts): readonly string[] {
   const hold = held.get(id);
   if (hold !== undefined) return [`alert #${id} is held: ${hold}`];
-  const items = owed.get(id) ?? [];
+  const items = itemsOf.get(id) ?? [];
   if (items.length === 0) return [`alert #${id} has no receiver`];
-  const of = (...states: readonly OwedItem["status"][]) =>
+  const of = (...states: readonly DeliveryItem["status"][]) =>
     items.filter(({ status }) => states.includes(status)).map(({ receiver }) => receiver);
   const open = of("owed", "sealed");
   if (open.length > 0) return [`alert #${id} waits for ${open.join(", ")}`];

@@ -90,7 +90,7 @@ export class Digest {
     const nowMs = clock.nowMs();
     const content = await this.preview();
     const each = [...new Set(receivers)];
-    const messages = each.map((receiver) => this.#sealed(receiver, content, ["asked for", nowMs], nowMs));
+    const messages = each.map((receiver) => this.#message(receiver, content, ["asked for", nowMs], nowMs));
     await store.commit([changes({ messages })]);
     post(messages);
     return messages.map(({ id }) => id);
@@ -111,18 +111,18 @@ export class Digest {
       if (later === null || later > nowMs) break;
       dueMs = later;
     }
-    if (nowMs - dueMs < maxLateMs) return this.#tell({ ...kept, dueMs });
+    if (nowMs - dueMs < maxLateMs) return this.#send({ ...kept, dueMs });
     this.#log.warn({ dueMs }, "a digest is too late to be sent; the next one covers its time");
     return this.#arm({ fromMs: kept.fromMs }, nowMs);
   }
 
   /** Sends the due digest and sets the next time, in one commit. */
-  async #tell({ dueMs, fromMs }: Armed): Promise<void> {
+  async #send({ dueMs, fromMs }: Armed): Promise<void> {
     const { clock, receivers, post } = this.#options;
     const nowMs = clock.nowMs();
     const content = await this.#content(fromMs, nowMs, nowMs - dueMs > lateMs ? dueMs : null);
     const each = [...new Set(receivers)];
-    const messages = each.map((receiver) => this.#sealed(receiver, content, [dueMs], nowMs));
+    const messages = each.map((receiver) => this.#message(receiver, content, [dueMs], nowMs));
     await this.#arm({ fromMs: nowMs }, nowMs, messages);
     post(messages);
   }
@@ -147,7 +147,7 @@ export class Digest {
     const leftMs = armed.dueMs - clock.nowMs();
     this.#cancel = clock.after(Math.min(Math.max(leftMs, 0), maxWaitMs), () => {
       if (clock.nowMs() < armed.dueMs) this.#wait(armed);
-      else this.#run(() => this.#tell(armed));
+      else this.#run(() => this.#send(armed));
     });
   }
 
@@ -167,7 +167,7 @@ export class Digest {
     return digestContent(figures, { sender, timezone, missedMs });
   }
 
-  #sealed(receiver: string, content: MessageContent, occasion: readonly unknown[], nowMs: number): Message {
+  #message(receiver: string, content: MessageContent, occasion: readonly unknown[], nowMs: number): Message {
     const { sender, instance } = this.#options;
     const text = JSON.stringify([sender, instance, receiver, "digest", ...occasion]);
     return {

@@ -220,12 +220,12 @@ function countOf(messages: readonly Message[], receiver: string): { delivered: n
   const own = messages.filter((message) => message.receiver === receiver);
   return {
     delivered: own.filter(({ status }) => status === "delivered").length,
-    dead: own.filter((message) => message.status === "dead" && !isToldLater(message)).length,
+    dead: own.filter((message) => message.status === "dead" && !isReportedLater(message)).length,
   };
 }
 
 /** Returns true if later messages contain everything in this message. */
-function isToldLater({ content, itemIds }: Message): boolean {
+function isReportedLater({ content, itemIds }: Message): boolean {
   return content.kind === "alert" && itemIds.length === 0;
 }
 

@@ -1,5 +1,5 @@
 /** Makes a message of pending items: its content, id and picture are fixed and committed before a channel gets it. */
-import type { Told } from "../../alerts/pending/reported.ts";
+import type { ReportedItem } from "../../alerts/pending/reported.ts";
 import type { Entry, Lane, Taken } from "../../alerts/pending/waiting.ts";
 import type { Channel } from "../../channels/channel.ts";
 import type { Message } from "../../domain/alerts/delivery.ts";
@@ -9,15 +9,15 @@ import type { Journal } from "../journal.ts";
 import type { DeliverLog } from "../log.ts";
 import { withChart } from "./finalized-chart.ts";
 import type { FiringLists } from "./firing-lists.ts";
-import { seal } from "./seal.ts";
-import { tellable } from "./tellable.ts";
+import { makeMessage } from "./make-message.ts";
+import { withChanges } from "./with-changes.ts";
 
 /**
  * Time for which a critical message, also a quiet one, and messages before it wait for the disk before they leave
  * uncommitted, ms.
  */
-const sealPatienceMs = 5_000;
-const sealAgainMs = 1_000;
+const commitPatienceMs = 5_000;
+const commitAgainMs = 1_000;
 
 export interface FinalizerOptions {
   readonly channel: Channel;
@@ -26,7 +26,7 @@ export interface FinalizerOptions {
   readonly clock: Clock;
   readonly sender: string;
   readonly instance: string;
-  readonly word: (message: Message) => Message;
+  readonly applyTemplates: (message: Message) => Message;
   readonly standing: FiringLists;
   /** The series of alerts, for channels that draw charts. */
   readonly charts: Charts | null;
@@ -51,7 +51,7 @@ export class Finalizer {
 
   /** Notes that the disk has not written for longer than the wait for it. */
   stuck(): void {
-    const sinceMs = this.#options.clock.elapsedMs() - sealPatienceMs;
+    const sinceMs = this.#options.clock.elapsedMs() - commitPatienceMs;
     this.#failsSinceMs = Math.min(this.#failsSinceMs ?? sinceMs, sinceMs);
   }
 
@@ -61,12 +61,12 @@ export class Finalizer {
    */
   async message({ entries, folded }: Taken, lane: Lane): Promise<Message | null> {
     const { clock, journal, sender, instance, standing, charts, log } = this.#options;
-    const told = await this.#told(entries);
-    if (told === null) return null;
-    const others = folded === null ? standing.beside(told, clock.nowMs()) : null;
+    const items = await this.#withChanges(entries);
+    if (items === null) return null;
+    const others = folded === null ? standing.beside(items, clock.nowMs()) : null;
     const stuck = entries.some((entry) => entry.stuck);
     const plain = this.#worded(
-      seal(told, {
+      makeMessage(items, {
         ...{ sender, instance, nowMs: clock.nowMs(), folded, standing: others },
         isGone: (alertId) => standing.isGone(alertId),
       }),
@@ -75,19 +75,19 @@ export class Finalizer {
     const draws = charts !== null && this.#options.channel.drawsCharts === true && !stuck;
     const message = draws ? await withChart(plain, charts, { clock, log }) : plain;
     for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
-    if (!stuck && (await journal.seal({ message, entries }))) {
+    if (!stuck && (await journal.commitFinalized({ message, entries }))) {
       this.#failsSinceMs = null;
       return message;
     }
     const elapsedMs = clock.elapsedMs();
     if (!stuck) this.#failsSinceMs ??= elapsedMs;
-    const late = elapsedMs - (this.#failsSinceMs ?? elapsedMs) >= sealPatienceMs;
+    const late = elapsedMs - (this.#failsSinceMs ?? elapsedMs) >= commitPatienceMs;
     const critical = lane === "critical" || entries.some(({ item }) => item.severity === "critical");
     if (stuck || (critical && late)) {
       await journal.record({ message, entries });
       return message;
     }
-    this.#againAtMs = elapsedMs + sealAgainMs;
+    this.#againAtMs = elapsedMs + commitAgainMs;
     this.#options.putBack(entries);
     return null;
   }
@@ -95,7 +95,7 @@ export class Finalizer {
   /** Applies the wording; an error in it does not delay an alert. */
   #worded(message: Message): Message {
     try {
-      return this.#options.word(message);
+      return this.#options.applyTemplates(message);
     } catch (error) {
       const fields = { channel: this.#options.channel.name, messageId: message.id, error: String(error) };
       this.#options.log.warn(fields, "a channel's own words failed; the usual ones are sent");
@@ -107,11 +107,11 @@ export class Finalizer {
    * Returns the changes of these items, read from history if not in memory. @returns null if they cannot be finalized
    * now
    */
-  async #told(entries: readonly Entry[]): Promise<readonly Told[] | null> {
+  async #withChanges(entries: readonly Entry[]): Promise<readonly ReportedItem[] | null> {
     const { store, clock, log, journal } = this.#options;
-    const found = await tellable(entries, store, log);
-    if (found !== null && found.lost.length === 0) return found.told;
-    if (found === null) this.#againAtMs = clock.elapsedMs() + sealAgainMs;
+    const found = await withChanges(entries, store, log);
+    if (found !== null && found.lost.length === 0) return found.found;
+    if (found === null) this.#againAtMs = clock.elapsedMs() + commitAgainMs;
     // A row without its change can never be sent; the others of its group continue.
     const lost = found?.lost ?? [];
     for (const entry of lost) {

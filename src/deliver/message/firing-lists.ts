@@ -8,7 +8,7 @@ import {
   type Severity,
   severityRank,
 } from "../../domain/alerts/alert.ts";
-import type { MessageContent, OwedItem } from "../../domain/alerts/delivery.ts";
+import type { DeliveryItem, MessageContent } from "../../domain/alerts/delivery.ts";
 
 interface Firing {
   readonly id: number;
@@ -40,7 +40,7 @@ export class FiringLists {
     this.#present = present;
   }
 
-  note({ receiver, groupKey }: OwedItem, { alert, kind }: Pick<AlertChange, "alert" | "kind">): void {
+  note({ receiver, groupKey }: DeliveryItem, { alert, kind }: Pick<AlertChange, "alert" | "kind">): void {
     if (groupKey === null || alert.event) return;
     if (kind === "ended" || alert.state === "ended") {
       this.over(alert.id);
@@ -81,13 +81,13 @@ export class FiringLists {
    * there are none
    */
   beside(
-    told: readonly { readonly item: OwedItem }[],
+    items: readonly { readonly item: DeliveryItem }[],
     nowMs: number,
   ): NonNullable<MessageContent["standing"]> | null {
-    const { receiver, groupKey } = told[0]!.item;
+    const { receiver, groupKey } = items[0]!.item;
     const group = groupKey === null ? undefined : this.#groups.get(`${receiver}\n${groupKey}`);
     if (!group) return null;
-    const own = new Set(told.map(({ item }) => item.alertId));
+    const own = new Set(items.map(({ item }) => item.alertId));
     // Infos are not listed in messages about something else.
     const others = [...group.values()]
       .flatMap((one) => (own.has(one.id) ? [] : this.#asItStands(one, nowMs)))

@@ -79,24 +79,28 @@ async function within<T>(
  * others), and the newest that covers all of them.
  * @param withGroup includes the messages about the firing alerts of its group (`Outgoing.around`)
  */
-export async function toldBefore(
+export async function earlierMessages(
   message: Message,
   entries: readonly Entry[],
   store: Pick<Store, "messages">,
   journal: Journal,
   withGroup = false,
 ): Promise<Pick<Outgoing, "inReplyTo" | "latest" | "around">> {
-  const direct = await toldOfThese(message, entries, store, journal);
+  const direct = await earlierOfAlerts(message, entries, store, journal);
   if (!withGroup || message.content.folded !== undefined) return direct;
   const others = message.content.standing?.alerts.map(({ id }) => id) ?? [];
   // There is no earlier message about an alert that fires for the first time and is alone.
   const known = entries.some(({ change }) => change !== null && change.kind !== "fired");
   if (others.length === 0 && !known) return direct;
   const asked = new Set([...message.alertIds, ...others]);
-  const told = await deliveredAbout([...asked], message, store, journal);
-  const single = told.filter((one) => one.receipt && one.content.folded === undefined).slice(0, maxAround);
+  const delivered = await deliveredAbout([...asked], message, store, journal);
+  const single = delivered
+    .filter((one) => one.receipt && one.content.folded === undefined)
+    .slice(0, maxAround);
   const ids = [...new Set(single.flatMap(({ alertIds }) => alertIds))];
-  const all = ids.every((id) => asked.has(id)) ? told : await deliveredAbout(ids, message, store, journal);
+  const all = ids.every((id) => asked.has(id))
+    ? delivered
+    : await deliveredAbout(ids, message, store, journal);
   const around = [...new Set(single.map(({ receipt }) => receipt!))].map((one) => standing(one, all));
   return around.length === 0 ? direct : { ...direct, around };
 }
@@ -207,7 +211,7 @@ function endsSome({ content }: Message, alertIds: readonly number[]): boolean {
   return content.items.some(({ change }) => change.kind === "ended" && alertIds.includes(change.alertId));
 }
 
-async function toldOfThese(
+async function earlierOfAlerts(
   message: Message,
   entries: readonly Entry[],
   store: Pick<Store, "messages">,

@@ -48,7 +48,7 @@ export class ChannelCondition {
     if (lane === "critical" && !state.slots.criticalMayBegin(nowMs)) return false;
     if (!state.circuit.down) return true;
     const failing = [...this.#messages.all].filter(
-      (parcel) => laneOf(parcel.message) === lane && hasFailed(parcel, state),
+      (outgoing) => laneOf(outgoing.message) === lane && hasFailed(outgoing, state),
     );
     if (lane === "critical") return failing.length < maxCriticalTried;
     if (failing.length === 0) return true;

@@ -27,9 +27,9 @@ import {
   dueAtMs,
   hasFailed,
   laneOf,
+  newOutgoing,
   type OutgoingMessage,
   OutgoingMessages,
-  outgoing,
   rankOf,
   turnOfMessage,
 } from "./outgoing-message.ts";
@@ -96,8 +96,8 @@ export class ChannelQueue implements StateUser {
 
   uses(state: ChannelState): boolean {
     return [...this.#messages.all].some(
-      (parcel) =>
-        parcel.tries.has(state) || this.#way(parcel, this.#options.clock.elapsedMs()).state === state,
+      (outgoing) =>
+        outgoing.tries.has(state) || this.#way(outgoing, this.#options.clock.elapsedMs()).state === state,
     );
   }
 
@@ -113,29 +113,28 @@ export class ChannelQueue implements StateUser {
 
   /** Ends a quiet message of an earlier run that later ones passed; those are resumed already if they have to be. */
   async endPassed(message: Message, entries: readonly Entry[], later: readonly Message[]): Promise<void> {
-    const parcel = this.#resumed(message, entries);
+    const outgoing = this.#resumed(message, entries);
     for (const by of later)
-      parcel.overtakenBy.add(
+      outgoing.overtakenBy.add(
         [...this.#messages.all].find((one) => one.message.id === by.id) ?? this.#resumed(by, []),
       );
-    await this.#overtaken.handOver(parcel);
+    await this.#overtaken.handOver(outgoing);
   }
 
   #resumed(message: Message, entries: readonly Entry[]): OutgoingMessage {
     const { clock } = this.#options;
     // A wait requested by the other side is kept. Other causes may have been fixed with the restart. For a rota it is
     // unknown who requested it, and other people may stand in.
-    // not known who asked for it, and others may stand in.
     const isLimited = message.lastFailure === "rate-limited" && this.channel.people === undefined;
     const waitMs = isLimited ? (message.nextAttemptMs ?? 0) - clock.nowMs() : 0;
     const dueMs = clock.elapsedMs() + Math.min(Math.max(0, waitMs), 300_000);
-    return outgoing({ message, entries, dueMs, resumed: true });
+    return newOutgoing({ message, entries, dueMs, resumed: true });
   }
 
   /** Takes a finalized and committed message that has not been tried. */
   post(message: Message): void {
     const dueMs = this.#options.clock.elapsedMs();
-    this.#messages.add(outgoing({ message, entries: [], dueMs }));
+    this.#messages.add(newOutgoing({ message, entries: [], dueMs }));
     this.pump();
   }
 
@@ -200,8 +199,8 @@ export class ChannelQueue implements StateUser {
     };
   }
 
-  #way(parcel: OutgoingMessage | null, nowMs = this.#pass.elapsedMs): Way {
-    return this.#ways.next(parcel, nowMs);
+  #way(outgoing: OutgoingMessage | null, nowMs = this.#pass.elapsedMs): Way {
+    return this.#ways.next(outgoing, nowMs);
   }
 
   async #open(): Promise<void> {
@@ -228,13 +227,13 @@ export class ChannelQueue implements StateUser {
     const nowMs = this.#pass.elapsedMs;
     const { state } = this.#way(null);
     if (lane === "critical" && this.#busy.has("rest") && state.slots.criticalYields(nowMs)) return null;
-    const parcel = this.#dueMessage(lane, nowMs);
+    const outgoing = this.#dueMessage(lane, nowMs);
     const opens = this.#opens(state, lane, false, nowMs);
-    if (!parcel && !opens) return null;
+    if (!outgoing && !opens) return null;
     // A message that failed before precedes new ones, but not more severe ones.
     const severities = laneSeverities[lane];
-    const worse = parcel
-      ? severities.slice(0, severities.indexOf(turnOfMessage(parcel.message)))
+    const worse = outgoing
+      ? severities.slice(0, severities.indexOf(turnOfMessage(outgoing.message)))
       : severities;
     if (lane === "rest" && !this.#restMayGo(state, nowMs)) return null;
     const mayBegin =
@@ -260,13 +259,13 @@ export class ChannelQueue implements StateUser {
       return async () => {
         for (const { message, entries: all } of overtaken)
           await this.#options.journal.record({ message, entries: all });
-        await this.#sealAndSend({ entries, folded }, lane);
+        await this.#finalizeAndSend({ entries, folded }, lane);
       };
     }
-    if (!parcel) return null;
-    parcel.underWay = true;
-    parcel.lane = lane;
-    return () => this.#sender.send(parcel);
+    if (!outgoing) return null;
+    outgoing.underWay = true;
+    outgoing.lane = lane;
+    return () => this.#sender.send(outgoing);
   }
 
   /** Returns true if a channel may be tried now. @param tried false: the message has not been tried yet */
@@ -296,38 +295,38 @@ export class ChannelQueue implements StateUser {
     const stormFold = this.#options.stormFold();
     const { elapsedMs, wallMs: nowMs } = this.#pass;
     const scarce = this.#way(null).state.slots.areScarce(elapsedMs);
-    const { tellsEach = false, maxNamed, byAccount } = this.channel;
-    return { nowMs, stormFold, scarce, tellsEach, maxNamed, byAccount, draining: this.#draining };
+    const { isNeverFolded = false, maxNamed, byAccount } = this.channel;
+    return { nowMs, stormFold, scarce, isNeverFolded, maxNamed, byAccount, draining: this.#draining };
   }
 
   #dueMessage(lane: Lane, nowMs: number): OutgoingMessage | undefined {
     let best: OutgoingMessage | undefined;
-    for (const parcel of this.#messages.all) {
-      if (parcel.underWay || laneOf(parcel.message) !== lane) continue;
-      const { state } = this.#way(parcel);
-      if (dueAtMs(parcel, state) > nowMs || !this.#opens(state, lane, hasFailed(parcel, state), nowMs))
+    for (const outgoing of this.#messages.all) {
+      if (outgoing.underWay || laneOf(outgoing.message) !== lane) continue;
+      const { state } = this.#way(outgoing);
+      if (dueAtMs(outgoing, state) > nowMs || !this.#opens(state, lane, hasFailed(outgoing, state), nowMs))
         continue;
-      if (!best || rankOf(parcel.message) > rankOf(best.message)) best = parcel;
+      if (!best || rankOf(outgoing.message) > rankOf(best.message)) best = outgoing;
     }
     return best;
   }
 
-  async #sealAndSend(taken: Taken, lane: Lane): Promise<void> {
+  async #finalizeAndSend(taken: Taken, lane: Lane): Promise<void> {
     const { entries } = taken;
     const message = await this.#finalizer.message(taken, lane);
     this.#messages.made(entries);
     if (message === null) return;
     const dueMs = this.#options.clock.elapsedMs();
-    const parcel = outgoing({ message, entries, dueMs, underWay: true, lane });
+    const outgoing = newOutgoing({ message, entries, dueMs, underWay: true, lane });
     const passed = this.#messages.quietAbout(callsOf(entries));
-    this.#messages.add(parcel);
+    this.#messages.add(outgoing);
     for (const one of passed) {
-      one.overtakenBy.add(parcel);
+      one.overtakenBy.add(outgoing);
       // It failed while this one was being finalized.
       if (!one.underWay) this.#options.track(this.#overtaken.handOver(one));
     }
     await this.#options.probe("sealed");
-    await this.#sender.send(parcel);
+    await this.#sender.send(outgoing);
   }
 
   /** Checks a channel with an open circuit and nothing to send, so that its recovery is reported too. */
@@ -351,14 +350,14 @@ export class ChannelQueue implements StateUser {
     const { clock, track } = this.#options;
     const { elapsedMs: nowMs, wallMs } = this.#pass;
     const way = this.#way(null);
-    const owes = this.#waiting.size > 0;
+    const hasPending = this.#waiting.size > 0;
     const { circuit, health } = way.state;
     // A rota's people have queues of their own, which check their channels.
-    const deaf =
+    const isUnusable =
       this.channel.people === undefined && (circuit.broken || !health.state.working || health.isFailing);
     const looksAtMs = Math.max(circuit.opensAtMs(false), this.#lookAtMs);
-    const idle = !owes && this.#messages.all.size === 0 && !this.#probing && !way.state.inUse;
-    if (deaf && idle && looksAtMs <= nowMs) {
+    const idle = !hasPending && this.#messages.all.size === 0 && !this.#probing && !way.state.inUse;
+    if (isUnusable && idle && looksAtMs <= nowMs) {
       track(this.#look(way).finally(() => this.pump()));
       return;
     }
@@ -366,9 +365,9 @@ export class ChannelQueue implements StateUser {
     const consider = (ms: number) => {
       if (ms > nowMs) atMs = Math.min(atMs, ms);
     };
-    const working = owes || this.#messages.all.size > 0;
-    if (deaf) consider(looksAtMs);
-    for (const state of working || deaf ? this.#ways.inUse(this.#messages.all) : []) {
+    const working = hasPending || this.#messages.all.size > 0;
+    if (isUnusable) consider(looksAtMs);
+    for (const state of working || isUnusable ? this.#ways.inUse(this.#messages.all) : []) {
       consider(state.circuit.opensAtMs(false));
       consider(state.circuit.opensAtMs(true));
       consider(state.health.lastsAtMs);
@@ -376,13 +375,13 @@ export class ChannelQueue implements StateUser {
       consider(state.triedAgainAtMs);
       if (working) for (const ms of state.slots.changesAtMs()) consider(ms);
     }
-    if (owes) {
+    if (hasPending) {
       consider(this.#finalizer.againAtMs);
       consider(this.#condition.beginsAtMs);
       const releaseMs = this.#waiting.nextReleaseMs(wallMs);
       if (releaseMs !== null) consider(nowMs + (releaseMs - wallMs));
     }
-    for (const parcel of this.#messages.all) consider(dueAtMs(parcel, this.#way(parcel).state));
+    for (const outgoing of this.#messages.all) consider(dueAtMs(outgoing, this.#way(outgoing).state));
     if (atMs === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer = clock.after(Math.ceil(Math.max(0, atMs - clock.elapsedMs())), () => this.pump());
   }

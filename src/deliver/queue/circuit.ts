@@ -12,15 +12,15 @@ import type { Random } from "../../domain/clock.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 
 /** A recovered channel gets its pending messages within a minute. */
-const unwell: Backoff = { firstMs: 1_000, mostMs: 60_000 };
-const broken: Backoff = { firstMs: 40_000, mostMs: 300_000 };
+const unwell: Backoff = { firstMs: 1_000, maxMs: 60_000 };
+const broken: Backoff = { firstMs: 40_000, maxMs: 300_000 };
 /** Maximum wait of an untried critical message after the last failure, unless the other side named a time. */
 const freshCriticalMs = 1_000;
 /** The other side's wait is kept, but with this minimum, ms. */
 const shortestWaitMs = 250;
 const lostPlaceMs = 5_000;
 /** A wait that the other side repeats grows at most up to this: it may be over at any time. */
-const limited: Backoff = { firstMs: 1_000, mostMs: 15_000 };
+const limited: Backoff = { firstMs: 1_000, maxMs: 15_000 };
 
 export class Circuit {
   readonly #random: Random;
@@ -92,8 +92,8 @@ export class Circuit {
       this.#limits++;
       this.#waitUntilMs = Math.max(this.#waitUntilMs, nowMs + limitMs(result.afterMs, this.#limits));
       // Others are accepted: a message that repeatedly lost its slot to them needs only a short wait.
-      const mostMs = this.#limits < attempts ? lostPlaceMs : limited.mostMs;
-      return Math.max(result.afterMs, Math.min(mostMs, limitMs(result.afterMs, attempts)));
+      const maxMs = this.#limits < attempts ? lostPlaceMs : limited.maxMs;
+      return Math.max(result.afterMs, Math.min(maxMs, limitMs(result.afterMs, attempts)));
     }
     this.#failed.add(id);
     if (nowMs >= this.#unwellUntilMs) {

@@ -35,7 +35,7 @@ export class Health {
   #detail = "not used yet";
   #trouble: { readonly detail: string; readonly lastMs: number } | null = null;
   /** Start of the trouble reported in the log, monotonic; null: none. */
-  #toldSinceMs: number | null = null;
+  #reportedSinceMs: number | null = null;
 
   constructor(channel: string, { clock, log, onWorking }: HealthOptions) {
     this.#channel = channel;
@@ -70,12 +70,12 @@ export class Health {
     this.#retrying = false;
     this.#failingSinceMs = null;
     this.#detail = detail;
-    if (this.#toldSinceMs !== null) {
-      const lasted = formatDurationMs(this.#clock.elapsedMs() - this.#toldSinceMs);
-      this.#toldSinceMs = null;
+    if (this.#reportedSinceMs !== null) {
+      const lasted = formatDurationMs(this.#clock.elapsedMs() - this.#reportedSinceMs);
+      this.#reportedSinceMs = null;
       this.#say("info", `takes messages again, after ${lasted}`);
     } else if (was === null) this.#say("info", `works: ${detail}`);
-    this.#tell(true);
+    this.#report(true);
   }
 
   /** The channel did not open, or its check failed temporarily. No message was affected yet. */
@@ -96,7 +96,7 @@ export class Health {
   }
 
   /** Notes that no failed message waits any more. */
-  owesNothing(): void {
+  noneFailing(): void {
     this.#failingSinceMs = null;
   }
 
@@ -104,7 +104,7 @@ export class Health {
   lasts(): void {
     if (this.#clock.elapsedMs() < this.lastsAtMs) return;
     this.#sayRetried();
-    this.#tell(false);
+    this.#report(false);
   }
 
   /** Notes a fault of the channel itself, which somebody has to fix. */
@@ -114,18 +114,18 @@ export class Health {
     this.#retrying = false;
     this.#troubled(detail);
     if (was) return;
-    this.#toldSinceMs ??= this.#clock.elapsedMs();
+    this.#reportedSinceMs ??= this.#clock.elapsedMs();
     this.#say("warn", `cannot be used until it is mended: ${detail}`);
-    this.#tell(false);
+    this.#report(false);
   }
 
   #sayRetried(): void {
-    if (this.#toldSinceMs !== null) return;
-    this.#toldSinceMs = this.#failingSinceMs ?? this.#clock.elapsedMs();
+    if (this.#reportedSinceMs !== null) return;
+    this.#reportedSinceMs = this.#failingSinceMs ?? this.#clock.elapsedMs();
     this.#say("warn", `does not take messages now, and is tried again: ${this.#detail}`);
   }
 
-  #tell(working: boolean): void {
+  #report(working: boolean): void {
     if (this.#working === working) return;
     this.#working = working;
     this.#onWorking(working, this.#detail);

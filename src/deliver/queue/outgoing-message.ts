@@ -31,7 +31,7 @@ type Given = Pick<OutgoingMessage, "message" | "entries" | "dueMs"> &
   Partial<Pick<OutgoingMessage, "underWay" | "lane" | "resumed">>;
 
 /** Returns a message that this run has not tried yet. */
-export function outgoing(given: Given): OutgoingMessage {
+export function newOutgoing(given: Given): OutgoingMessage {
   return {
     ...{ underWay: false, lane: laneOf(given.message), resumed: false, hurried: false, failed: false },
     ...{ tries: new Map(), refusedBy: new Map(), overtakenBy: new Set() },
@@ -70,7 +70,7 @@ export function rankOf(message: Message): number {
 export class OutgoingMessages {
   readonly #all = new Set<OutgoingMessage>();
   /** Entries taken from the pending items that are not a message yet. */
-  readonly #sealing = new Map<readonly Entry[], ReadonlySet<number>>();
+  readonly #finalizing = new Map<readonly Entry[], ReadonlySet<number>>();
 
   get all(): ReadonlySet<OutgoingMessage> {
     return this.#all;
@@ -86,22 +86,22 @@ export class OutgoingMessages {
 
   /** Notes entries that are being made into a message. */
   begin(entries: readonly Entry[]): void {
-    this.#sealing.set(entries, new Set(entries.map(({ item }) => item.alertId)));
+    this.#finalizing.set(entries, new Set(entries.map(({ item }) => item.alertId)));
   }
 
   /** Notes that the entries are a message, or wait again. */
   made(entries: readonly Entry[]): void {
-    this.#sealing.delete(entries);
+    this.#finalizing.delete(entries);
   }
 
   /** Returns all entries of messages, and of those being made. */
   entries(): readonly Entry[] {
-    return [...[...this.#sealing.keys()].flat(), ...[...this.#all].flatMap(({ entries }) => entries)];
+    return [...[...this.#finalizing.keys()].flat(), ...[...this.#all].flatMap(({ entries }) => entries)];
   }
 
   /** Returns true if an item has to wait for an earlier message of its alert. */
   readonly holds = ({ item, change }: Entry): boolean => {
-    for (const alertIds of this.#sealing.values()) if (alertIds.has(item.alertId)) return true;
+    for (const alertIds of this.#finalizing.values()) if (alertIds.has(item.alertId)) return true;
     for (const { message, underWay } of this.#all) {
       if (!message.alertIds.includes(item.alertId)) continue;
       const failed = !underWay && message.attempts > 0;
@@ -125,11 +125,11 @@ export class OutgoingMessages {
 
   /** A channel recovered: messages that failed with it skip the rest of their wait. */
   hurry(state: ChannelState, nowMs: number): void {
-    for (const parcel of this.#all) {
-      const tried = parcel.tries.get(state);
-      if (parcel.underWay || parcel.hurried || parcel.message.lastFailure === "rate-limited") continue;
+    for (const outgoing of this.#all) {
+      const tried = outgoing.tries.get(state);
+      if (outgoing.underWay || outgoing.hurried || outgoing.message.lastFailure === "rate-limited") continue;
       if (tried) tried.dueMs = Math.min(tried.dueMs, nowMs);
-      parcel.hurried = true;
+      outgoing.hurried = true;
     }
   }
 

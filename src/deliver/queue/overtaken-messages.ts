@@ -1,7 +1,7 @@
 /** Quiet messages overtaken by a later one: their items wait again, or are part of the later message. */
 
 import type { Entry, Waiting } from "../../alerts/pending/waiting.ts";
-import type { Message, OwedItem } from "../../domain/alerts/delivery.ts";
+import type { DeliveryItem, Message } from "../../domain/alerts/delivery.ts";
 import type { Store } from "../../domain/ports.ts";
 import type { Journal } from "../journal.ts";
 import type { OutgoingMessage, OutgoingMessages } from "./outgoing-message.ts";
@@ -20,11 +20,11 @@ export class OvertakenMessages {
   /**
    * Withdraws a quiet message that was not delivered. @param entries the entries that wait for another message again
    */
-  withdraw(parcel: OutgoingMessage, entries: readonly Entry[]): void {
-    const { message } = parcel;
-    const lastDetail = "a later message tells what it told";
-    parcel.message = { ...message, itemIds: [], status: "dead", nextAttemptMs: null, lastDetail };
-    this.#messages.delete(parcel);
+  withdraw(outgoing: OutgoingMessage, entries: readonly Entry[]): void {
+    const { message } = outgoing;
+    const lastDetail = "a later message has its content";
+    outgoing.message = { ...message, itemIds: [], status: "dead", nextAttemptMs: null, lastDetail };
+    this.#messages.delete(outgoing);
     this.#waiting.putBack(entries);
   }
 
@@ -32,19 +32,19 @@ export class OvertakenMessages {
    * Ends a quiet message that failed after later ones passed it: repeated items are part of those, the rest waits
    * again.
    */
-  async handOver(parcel: OutgoingMessage): Promise<void> {
-    const later = [...parcel.overtakenBy];
-    let rest = parcel.entries;
+  async handOver(outgoing: OutgoingMessage): Promise<void> {
+    const later = [...outgoing.overtakenBy];
+    let rest = outgoing.entries;
     for (const one of later.toReversed()) {
       const { alertIds, id, itemIds, status } = one.message;
-      const told = rest.filter(({ item }) => alertIds.includes(item.alertId));
-      for (const entry of told) entry.item = { ...entry.item, status, messageId: id };
-      one.entries = [...one.entries, ...told];
-      one.message = { ...one.message, itemIds: [...itemIds, ...told.map(({ item }) => item.id)] };
-      rest = rest.filter((entry) => !told.includes(entry));
+      const repeated = rest.filter(({ item }) => alertIds.includes(item.alertId));
+      for (const entry of repeated) entry.item = { ...entry.item, status, messageId: id };
+      one.entries = [...one.entries, ...repeated];
+      one.message = { ...one.message, itemIds: [...itemIds, ...repeated.map(({ item }) => item.id)] };
+      rest = rest.filter((entry) => !repeated.includes(entry));
     }
-    this.withdraw(parcel, rest);
-    const ended = { message: parcel.message, entries: rest };
+    this.withdraw(outgoing, rest);
+    const ended = { message: outgoing.message, entries: rest };
     // In one commit, so that a crash leaves no partial write.
     await Promise.all(
       [...later, ended].map(({ message, entries }) => this.#journal.record({ message, entries })),
@@ -55,13 +55,15 @@ export class OvertakenMessages {
 /** Finds the quiet messages that later ones, which notify of the same alerts, passed before this start. */
 export async function passedBefore(
   open: readonly Message[],
-  items: readonly OwedItem[],
-  store: Pick<Store, "owed" | "messages">,
+  items: readonly DeliveryItem[],
+  store: Pick<Store, "deliveryItems" | "messages">,
 ): Promise<ReadonlyMap<Message, readonly Message[]>> {
   const quiet = open.filter(({ content }) => content.quiet === true);
   const passed = new Map<Message, readonly Message[]>();
   if (quiet.length === 0) return passed;
-  const all = await store.owed({ alertIds: [...new Set(quiet.flatMap(({ alertIds }) => alertIds))] });
+  const all = await store.deliveryItems({
+    alertIds: [...new Set(quiet.flatMap(({ alertIds }) => alertIds))],
+  });
   const calling = all.filter(
     (item) => item.quiet !== true && item.messageId !== null && item.status !== "dead",
   );

@@ -71,52 +71,53 @@ export class Sender {
   }
 
   /** Makes one attempt and handles its outcome. */
-  async send(parcel: OutgoingMessage): Promise<void> {
+  async send(outgoing: OutgoingMessage): Promise<void> {
     const { clock, probe } = this.#options;
     await probe("before-send");
-    const made = await this.#attempts.make(parcel);
+    const made = await this.#attempts.make(outgoing);
     if (made === null) {
-      parcel.underWay = false;
+      outgoing.underWay = false;
       return;
     }
     if (made.result.kind === "delivered") await probe("sent");
-    await this.#conclude(parcel, made.state, made.result, clock.elapsedMs());
-    parcel.underWay = false;
+    await this.#conclude(outgoing, made.state, made.result, clock.elapsedMs());
+    outgoing.underWay = false;
     // It was overtaken while its failure was being recorded.
-    if (parcel.overtakenBy.size > 0 && this.#messages.all.has(parcel)) await this.#overtaken.handOver(parcel);
+    if (outgoing.overtakenBy.size > 0 && this.#messages.all.has(outgoing))
+      await this.#overtaken.handOver(outgoing);
   }
 
   async #conclude(
-    parcel: OutgoingMessage,
+    outgoing: OutgoingMessage,
     state: ChannelState,
     answer: SendResult,
     elapsedMs: number,
   ): Promise<void> {
     const { clock, log, patienceMs } = this.#options;
     const nowMs = clock.nowMs();
-    const before = parcel.message;
+    const before = outgoing.message;
     const attempts = before.attempts + 1;
     // An earlier run may have tried it by any of several channels.
     const earlier =
-      parcel.tries.size === 0 && this.#options.channel.people === undefined ? before.attempts : 0;
-    const times = 1 + (parcel.tries.get(state)?.times ?? earlier);
-    parcel.tries.set(state, { times, dueMs: elapsedMs });
+      outgoing.tries.size === 0 && this.#options.channel.people === undefined ? before.attempts : 0;
+    const times = 1 + (outgoing.tries.get(state)?.times ?? earlier);
+    outgoing.tries.set(state, { times, dueMs: elapsedMs });
     const unconfirmed = (before.unconfirmed ?? 0) + (isUnconfirmed(answer) ? 1 : 0);
     const result = unconfirmed < maxUnconfirmed ? answer : refusedIfUnconfirmed(answer);
     if (result.kind === "delivered") {
       const { receipt } = result;
-      parcel.message = {
+      outgoing.message = {
         ...before,
         ...{ attempts, receipt, status: "delivered", nextAttemptMs: null, deliveredAtMs: nowMs },
       };
       this.#delivered++;
-      state.slots.accepted(parcel.lane === "critical", elapsedMs);
+      state.slots.accepted(outgoing.lane === "critical", elapsedMs);
       log.info(
         { channel: this.#options.channel.name, alerts: before.alertIds, message: before.id, attempts },
         `delivered: ${before.content.title}`,
       );
       this.#condition.works(state, "delivers", true);
-      await this.#settle(parcel, "delivered");
+      await this.#settle(outgoing, "delivered");
       return;
     }
     const { failure, detail } = result;
@@ -128,36 +129,36 @@ export class Sender {
     if (result.kind === "refused" && result.channelBroken) {
       this.#condition.breaks(state, detail);
       const waitMs = state.circuit.opensAtMs(false) - elapsedMs;
-      await this.#retryLater(parcel, failed, nowMs + waitMs);
+      await this.#retryLater(outgoing, failed, nowMs + waitMs);
       return;
     }
     const patient = nowMs - before.sealedAtMs < patienceMs;
     if (result.kind === "retry" && patient) {
       const leastMs = isUnconfirmed(answer) ? (unconfirmedWaitsMs[unconfirmed - 1] ?? 0) : 0;
       const delayMs = Math.max(leastMs, state.failed(result, before.id, times, elapsedMs));
-      parcel.tries.set(state, { times, dueMs: elapsedMs + delayMs });
-      state.health.retries(detail, failure, !parcel.failed);
-      parcel.failed ||= failure !== "rate-limited";
+      outgoing.tries.set(state, { times, dueMs: elapsedMs + delayMs });
+      state.health.retries(detail, failure, !outgoing.failed);
+      outgoing.failed ||= failure !== "rate-limited";
       if (state.circuit.down) this.#messages.slow();
-      await this.#retryLater(parcel, failed, nowMs + delayMs);
+      await this.#retryLater(outgoing, failed, nowMs + delayMs);
       this.#condition.changed(state);
       return;
     }
-    if (result.kind === "refused" && patient && this.#othersMayTake(parcel, state, detail)) {
+    if (result.kind === "refused" && patient && this.#othersMayTake(outgoing, state, detail)) {
       const fields = { channel: this.#options.channel.name, messageId: before.id, detail };
       log.warn(fields, "a message was refused for good; somebody else gets it");
-      await this.#retryLater(parcel, failed, nowMs);
+      await this.#retryLater(outgoing, failed, nowMs);
       return;
     }
-    if (parcel.overtakenBy.size > 0) {
-      parcel.message = failed;
-      await this.#overtaken.handOver(parcel);
+    if (outgoing.overtakenBy.size > 0) {
+      outgoing.message = failed;
+      await this.#overtaken.handOver(outgoing);
       return;
     }
     // It does not cover the messages that it passed.
-    for (const one of this.#messages.all) one.overtakenBy.delete(parcel);
-    const again = result.kind === "refused" ? parcel.entries.filter(isToldAgain) : [];
-    if (again.length === 0 || again.length < parcel.entries.length) this.#dead++;
+    for (const one of this.#messages.all) one.overtakenBy.delete(outgoing);
+    const again = result.kind === "refused" ? outgoing.entries.filter(isSentAgain) : [];
+    if (again.length === 0 || again.length < outgoing.entries.length) this.#dead++;
     const fields = {
       channel: this.#options.channel.name,
       messageId: before.id,
@@ -166,47 +167,47 @@ export class Sender {
     };
     log.warn(fields, result.kind === "refused" ? "a message was refused for good" : "a message was given up");
     const itemIds = before.itemIds.filter((id) => !again.some(({ item }) => item.id === id));
-    parcel.message = { ...failed, itemIds, status: "dead", nextAttemptMs: null };
-    await this.#settle(parcel, "dead", again);
-    if (![...this.#messages.all].some(({ message }) => message.attempts > 0)) state.health.owesNothing();
+    outgoing.message = { ...failed, itemIds, status: "dead", nextAttemptMs: null };
+    await this.#settle(outgoing, "dead", again);
+    if (![...this.#messages.all].some(({ message }) => message.attempts > 0)) state.health.noneFailing();
   }
 
   /** Notes the channel that refused a message permanently. @returns false if no channel is left for it */
-  #othersMayTake(parcel: OutgoingMessage, state: ChannelState, detail: string): boolean {
-    parcel.refusedBy.set(state, detail);
-    return this.#ways.of(parcel.message).some((way) => !parcel.refusedBy.has(way.state));
+  #othersMayTake(outgoing: OutgoingMessage, state: ChannelState, detail: string): boolean {
+    outgoing.refusedBy.set(state, detail);
+    return this.#ways.of(outgoing.message).some((way) => !outgoing.refusedBy.has(way.state));
   }
 
-  async #retryLater(parcel: OutgoingMessage, failed: Message, atMs: number): Promise<void> {
-    if (parcel.overtakenBy.size > 0) {
-      parcel.message = failed;
-      return this.#overtaken.handOver(parcel);
+  async #retryLater(outgoing: OutgoingMessage, failed: Message, atMs: number): Promise<void> {
+    if (outgoing.overtakenBy.size > 0) {
+      outgoing.message = failed;
+      return this.#overtaken.handOver(outgoing);
     }
     const { channel, log: out } = { channel: this.#options.channel.name, log: this.#options.log };
-    parcel.message = { ...failed, nextAttemptMs: Math.round(atMs) };
+    outgoing.message = { ...failed, nextAttemptMs: Math.round(atMs) };
     out.debug(
       { channel, messageId: failed.id, detail: failed.lastDetail, atMs },
       "a message is tried again later",
     );
-    await this.#options.journal.record({ message: parcel.message, entries: parcel.entries });
+    await this.#options.journal.record({ message: outgoing.message, entries: outgoing.entries });
   }
 
   /** @param again the entries that wait for another message */
   async #settle(
-    parcel: OutgoingMessage,
+    outgoing: OutgoingMessage,
     status: "delivered" | "dead",
     again: readonly Entry[] = [],
   ): Promise<void> {
     const { journal, probe, clock } = this.#options;
     const releaseAtMs = clock.nowMs() + againAfterMs;
-    for (const entry of parcel.entries)
+    for (const entry of outgoing.entries)
       entry.item = again.includes(entry)
         ? { ...entry.item, status: "owed", messageId: null, releaseAtMs, again: true }
         : { ...entry.item, status };
-    await journal.record({ message: parcel.message, entries: parcel.entries });
-    this.#messages.delete(parcel);
+    await journal.record({ message: outgoing.message, entries: outgoing.entries });
+    this.#messages.delete(outgoing);
     // A channel that failed and has no message on its way any more is checked.
-    for (const { state } of this.#ways.of(parcel.message)) this.#condition.changed(state);
+    for (const { state } of this.#ways.of(outgoing.message)) this.#condition.changed(state);
     this.#waiting.putBack(again);
     await probe("recorded");
   }
@@ -222,6 +223,6 @@ function refusedIfUnconfirmed(result: SendResult): SendResult {
 }
 
 /** Returns true for an item that is sent again if its message was refused. */
-function isToldAgain({ item }: Entry): boolean {
+function isSentAgain({ item }: Entry): boolean {
   return firstOfIncident(item.groupKey) !== null && !item.again;
 }

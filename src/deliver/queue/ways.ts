@@ -40,20 +40,20 @@ export class Ways {
    * Returns the way by which a message leaves next; null: one finalized now. It is the first working one; a failing one
    * is tried again from time to time. If none works, it is the one that may be tried soonest.
    */
-  next(parcel: OutgoingMessage | null, nowMs: number): Way {
-    const all = this.of(parcel?.message ?? null);
+  next(outgoing: OutgoingMessage | null, nowMs: number): Way {
+    const all = this.of(outgoing?.message ?? null);
     const [first] = all;
     if (all.length === 1) return first;
-    const dueMs = ({ state }: Way) => (parcel ? dueAtMs(parcel, state) : Number.NEGATIVE_INFINITY);
+    const dueMs = ({ state }: Way) => (outgoing ? dueAtMs(outgoing, state) : Number.NEGATIVE_INFINITY);
     const opensAtMs = (way: Way) => Math.max(dueMs(way), way.state.circuit.opensAtMs(false));
     const arrives = (way: Way) =>
       way.state.passedOverAtMs(way === first ? standInAfterMs : 0) > nowMs ||
       Math.max(dueMs(way), way.state.triedAgainAtMs) <= nowMs;
     // A message that an earlier run was sending may have arrived: that channel finds it by its id.
-    const asked = all.find(({ channel }) => parcel?.message.receipt === prefixOf(channel.name));
-    if (parcel?.resumed && asked !== undefined && !parcel.tries.has(asked.state) && arrives(asked))
+    const asked = all.find(({ channel }) => outgoing?.message.receipt === prefixOf(channel.name));
+    if (outgoing?.resumed && asked !== undefined && !outgoing.tries.has(asked.state) && arrives(asked))
       return asked;
-    const left = all.filter(({ state }) => !parcel?.refusedBy.has(state));
+    const left = all.filter(({ state }) => !outgoing?.refusedBy.has(state));
     return (
       left.find(arrives) ??
       left.reduce((best, way) => (opensAtMs(way) < opensAtMs(best) ? way : best), left[0] ?? first)
@@ -81,9 +81,9 @@ export class Ways {
   }
 
   /** Returns the states of the channels currently used. */
-  inUse(parcels: ReadonlySet<OutgoingMessage>): ReadonlySet<ChannelState> {
-    const messages = [null, ...(this.#channel.people === undefined ? [] : parcels)].map(
-      (parcel) => parcel?.message ?? null,
+  inUse(outgoing: ReadonlySet<OutgoingMessage>): ReadonlySet<ChannelState> {
+    const messages = [null, ...(this.#channel.people === undefined ? [] : outgoing)].map(
+      (outgoing) => outgoing?.message ?? null,
     );
     return new Set(messages.flatMap((message) => this.of(message).map(({ state }) => state)));
   }

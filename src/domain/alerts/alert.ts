@@ -1,15 +1,15 @@
 /**
- * Alerts: what a rule concluded about a subject, and its life.
+ * Alerts: the result of a rule for a subject, from firing to its end.
  *
  *   inactive ──holds──► pending ──held for `for`──► firing ──gone for `keepFiringFor`──► ended (with a reason)
- *                          └──gone──► inactive          (an unknown judgement moves nothing)
+ *                          └──gone──► inactive          (an unknown judgement changes nothing)
  */
 
 import type { TemplateFacts } from "./template-data.ts";
 
 export type Severity = "info" | "warning" | "critical";
 export const severities: readonly Severity[] = ["info", "warning", "critical"];
-/** Labels that every alert has of itself: no wallet and no rule gives its own under these names. */
+/** Labels that every alert has: wallets and rules cannot set labels with these names. */
 export const ownLabels: readonly string[] = ["severity", "rule", "wallet", "symbol", "subject"];
 
 export const severityRank: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 };
@@ -28,7 +28,7 @@ export const endings = [
   "noLongerWatched",
 ] as const;
 export type Ending = (typeof endings)[number];
-/** The endings by which the exchange took something. */
+/** The endings in which the exchange took the position or a part of it. */
 export type Taking = Extract<Ending, "liquidated" | "deleveraged">;
 
 export function isTaking(ending: Ending | null): ending is Taking {
@@ -44,7 +44,7 @@ export interface WorstText {
 }
 
 export interface Alert {
-  /** Grows by one; what people type. */
+  /** The number of the alert, for people: each is one higher than the last. */
   readonly id: number;
   readonly rule: string;
   readonly subject: string;
@@ -53,11 +53,11 @@ export interface Alert {
   readonly labels: Readonly<Record<string, string>>;
   /** The level now; of an ended alert, the last one. */
   readonly severity: Severity;
-  /** The worst level that it reached. Absent: it was never worse than `severity`. */
+  /** The worst level that it reached. Absent: `severity`. */
   readonly worstSeverity?: Severity;
   /**
-   * The worst that it came to: by level, then by value. Absent: that is as it stands, or stood at its end. Between two steps in
-   * its life a value that is worse by less than 5 % is not noted.
+   * Its worst state: by level, then by value. Absent: the current state, or that at its end. Between two changes, a value
+   * that is worse by less than 5 % is not recorded.
    */
   readonly worst?: WorstText;
   readonly state: "firing" | "ended";
@@ -77,7 +77,7 @@ export interface Alert {
   readonly dataAtMs: number;
   readonly acknowledgedBy: string | null;
   readonly acknowledgedAtMs: number | null;
-  /** The level at which it was acknowledged, which is what that covers. Absent while nobody has. */
+  /** The level at which it was acknowledged, up to which the acknowledgement counts. Absent: not acknowledged. */
   readonly acknowledgedSeverity?: Severity;
   /** Set for a rule in shadow mode: recorded, nobody is notified. Absent: false. */
   readonly shadow?: boolean;
@@ -85,7 +85,7 @@ export interface Alert {
   readonly drill?: true;
   /** Natural key of the event, for event alerts. */
   readonly eventKey: string | null;
-  /** Its type, as `domain/event.ts` names it. Absent: it is about no event. */
+  /** The type of the event. Absent: it is about no event. */
   readonly eventType?: string;
 }
 
@@ -135,16 +135,16 @@ export interface PresentAlert {
   readonly until?: string;
 }
 
-/** A line that says what clears an account in danger. */
+/** A line of advice: amounts that clear an account in danger. */
 export interface Advice {
   /** Its name, or that of a wallet: a line about further accounts of it. */
   readonly account: string;
   readonly line: string;
-  /** It names amounts that clear the account. Absent: there are none, or it is about further accounts. */
+  /** True if it names amounts that clear the account. Absent: there are none, or it is about further accounts. */
   readonly clears?: true;
 }
 
-/** The advice of a change. Databases of earlier versions have lines alone: what they are about is not known, so each is of its own. */
+/** The advice of a change. Databases of earlier versions have only lines without accounts; each is taken separately. */
 export function adviceIn({ advice = [] }: Pick<AlertChange, "advice">): readonly Advice[] {
   const lines: readonly (Advice | string)[] = advice;
   return lines.map((one) => (typeof one === "string" ? { account: one, line: one } : one));
@@ -156,7 +156,7 @@ export interface AlertChange {
   readonly alertId: number;
   readonly kind: AlertChangeKind;
   readonly atMs: number;
-  /** The alert as it stood after this change. */
+  /** The alert after this change. */
   readonly alert: Alert;
   /** Its value and the limit of its level: `4.13%, critical below 5%`. Absent: it ended, or its condition has no such limit. */
   readonly limit?: string;
@@ -169,13 +169,12 @@ export interface AlertChange {
   /** The time at which its cause happened at the exchange, ms; null where only our own clock knows. */
   readonly happenedMs: number | null;
   /**
-   * For an ending, the state of now: another position of the same name, its side where it flipped, an account without positions,
-   * other data that are still missing, or alerts that fire on what was missing. Absent where nothing is to be said of it.
+   * For an ending, the present state: another position of the same name, its side if it flipped, an account without
+   * positions, other data that are still missing, or alerts that fire on data that were missing. Absent: none of these.
    */
   readonly stands?: "another" | "long" | "short" | "noPositions" | "noData" | "firing";
   /**
-   * The time for which an acknowledgement keeps it quiet: `for 1h, unless its value falls below 3.3%`. Absent where it
-   * does nothing.
+   * The effect of an acknowledgement: `for 1h, unless its value falls below 3.3%`. Absent: it has none.
    */
   readonly quietIfAcknowledged?: string;
   /** True if nothing could be judged at the time of the change: the texts are the last ones, of `alert.dataAtMs`. */
@@ -197,7 +196,7 @@ export interface LevelState {
   readonly goneMs: number;
 }
 
-/** Names a row of rule states. */
+/** Returns the key of a row of rule states. */
 export interface RuleRow {
   readonly rule: string;
   readonly subject: string;
@@ -209,7 +208,7 @@ export interface RuleState {
   readonly subject: string;
   /** Identifies the rule's condition: another one after a reload means "rule changed". */
   readonly fingerprint: string;
-  /** The other identity of the subject: a position's side and sequence, so that one opened anew is another. */
+  /** The other identity of the subject: a position's side and sequence, so that one opened again is another. */
   readonly incarnation: string;
   /** Ascending by severity. */
   readonly levels: readonly LevelState[];
@@ -219,11 +218,11 @@ export interface RuleState {
   readonly alreadySo: boolean;
   /** The least slot of a liquidation that may have ended it since it last held. Absent: not known, or not of an account. */
   readonly heldSlot?: number;
-  /** It last held while its account had no position: the time at which one of it shrank last, ms; 0: none ever did. Absent: it had one, or it is not known. */
+  /** If it last held while its account had no position: the time at which a position of the account last shrank, ms; 0: never. Absent: it had one, or it is not known. */
   readonly heldEmptyMs?: number;
   /** Levels that do not fire held because of a change of collateral that was not explained. Absent: none did. */
   readonly doubted?: true;
-  /** The level that held beside those in any case. Absent: none did. */
+  /** The level that held regardless of that change. Absent: none did. */
   readonly certain?: Severity;
   /** The time at which its alert was last judged to hold though a flow was explained just then, ms. Absent: never. */
   readonly outlivedMs?: number;

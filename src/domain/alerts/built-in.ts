@@ -12,7 +12,7 @@ export const builtInRules = [
   "UnknownNotification",
 ] as const;
 
-/** Labels that alerts of these carry beside those of all alerts. */
+/** Labels of these alerts beside those of all alerts. */
 export const builtInLabels: readonly string[] = ["channel", "source", "failing"];
 
 export type BuiltInRule = (typeof builtInRules)[number];
@@ -38,6 +38,6 @@ export function isBuiltIn(name: string): name is BuiltInRule {
 }
 
 /** Data is missing for some wallets, markets or the exchange. */
-export const blindRule = "Blind" satisfies BuiltInRule;
+export const noDataRule = "Blind" satisfies BuiltInRule;
 /** No read of the exchange succeeds, and more than three wallets are without data. */
 export const unreachableRule = "ExchangeUnreachable" satisfies BuiltInRule;

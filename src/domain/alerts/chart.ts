@@ -1,4 +1,4 @@
-/** A series behind an alert, to be drawn. */
+/** The series of an alert, for a chart. */
 import type { Severity } from "./alert.ts";
 
 export interface ChartSeries {
@@ -7,6 +7,6 @@ export interface ChartSeries {
   readonly unit: string;
   /** Time in ms and value, oldest first. */
   readonly points: readonly (readonly [atMs: number, value: number])[];
-  /** From which values on its rule fires. */
+  /** The values from which its rule fires, by level. */
   readonly thresholds: readonly { readonly severity: Severity; readonly value: number }[];
 }

@@ -11,7 +11,7 @@ import type { WordedText } from "./template-data.ts";
 export type DeliveryStatus = "owed" | "sealed" | "delivered" | "dead";
 
 /** One alert change × one receiver. */
-export interface OwedItem {
+export interface DeliveryItem {
   readonly id: number;
   readonly changeId: number;
   readonly alertId: number;
@@ -65,7 +65,7 @@ export interface Capacity {
    * Its receiver keeps each alert apart: nothing is folded, as no person reads it. Left out: more messages than a person reads
    * are folded into one.
    */
-  readonly tellsEach?: boolean;
+  readonly isNeverFolded?: boolean;
   /** Max alerts that one message can name. Left out: `maxNamed`. */
   readonly maxNamed?: number;
   /** It gets each alert separately, and no incidents. Left out: it gets incidents. */
@@ -73,8 +73,8 @@ export interface Capacity {
   /** It edits the first message of an incident instead of sending quiet changes. Left out: it sends them. */
   readonly edits?: true;
   /**
-   * It keeps one incident for each account: a message of an incident is about one, and is not folded; a service that is told each
-   * alert by itself finds it in `MessageItem.onCall`. Left out: it does not.
+   * It keeps one incident for each account: a message of an incident is about one, and is not folded; a service that gets each
+   * alert separately finds it in `MessageItem.onCall`. Left out: it does not.
    */
   readonly byAccount?: true;
 }
@@ -84,7 +84,7 @@ export const lateAfterMs = 60_000;
 
 /** The prefix of the group keys of fire drills: a drill leaves alone, and is folded into nothing. No other key begins so. */
 export const drillGroup = "drill/";
-/** The same of events of one rule and subject that a throttle held back: their number is what they tell. */
+/** The same of events of one rule and subject that a throttle held back: a message states their number. */
 export const throttleGroup = "throttle/";
 
 export type MessageStatus = "sealed" | "delivered" | "dead";
@@ -110,21 +110,21 @@ export interface Message {
   readonly sealedAtMs: number;
   readonly status: MessageStatus;
   readonly attempts: number;
-  /** Attempts that were answered with success in words that confirm nothing. Left out: none. */
+  /** Attempts answered with success but without a confirmation. Left out: none. */
   readonly unconfirmed?: number;
   /** The time of the next attempt; null when none is. */
   readonly nextAttemptMs: number | null;
   readonly lastFailure: SendFailure | null;
   readonly lastDetail: string | null;
   /**
-   * The channel's answer: Discord's message id, the SMTP reply. Of a rota with the person before it (`anna: …`); a sealed message has the
-   * person alone while somebody who stands in is sent it.
+   * The channel's answer: Discord's message id, the SMTP reply. Of a rota with the person before it (`anna: …`); a finalized message has the
+   * person alone while it is sent to a stand-in.
    */
   readonly receipt: string | null;
   readonly deliveredAtMs: number | null;
 }
 
-/** The state of a message before its first attempt. `nextAttemptMs` null: nobody tries it by itself. */
+/** The state of a message before its first attempt. `nextAttemptMs` null: it is not retried automatically. */
 export function untried(
   sealedAtMs: number,
   nextAttemptMs: number | null = null,
@@ -139,7 +139,7 @@ export function untried(
 export interface MessageContent {
   readonly kind: "alert" | "digest" | "test";
   readonly severity: Severity;
-  /** True if all changes in it are good news. */
+  /** True if all changes in it are recoveries. */
   readonly resolved: boolean;
   readonly title: string;
   readonly items: readonly MessageItem[];
@@ -161,7 +161,7 @@ export interface MessageContent {
       readonly id: number;
       readonly severity: Severity;
       readonly summary: string;
-      /** The time of the figures, ms. Left out: they are those of when this was sealed. */
+      /** The time of the figures, ms. Left out: those at the time when this was finalized. */
       readonly textAtMs?: number;
       /** Its condition no longer holds: it ends unless that returns. Those come last. */
       readonly gone?: true;
@@ -177,7 +177,7 @@ export interface MessageContent {
   }[];
   /** The threads of this message: the same for all messages of an alert, or of its group. Left out: nothing. */
   readonly threads?: readonly string[];
-  /** The chart of one of its alerts, as it was when this was sealed. Only for channels that ask for it; left out: nothing. */
+  /** The chart of one of its alerts, as of the time when this was finalized. Only for channels that ask for it; left out: nothing. */
   readonly chart?: ChartSeries & { readonly alertId: number };
   /** The incident that all of it belongs to. Left out: none. */
   readonly incident?: IncidentOfMessage;
@@ -185,7 +185,7 @@ export interface MessageContent {
    * It adds to its incident's messages, and notifies nobody: edited into the first of them, or sent without a sound.
    */
   readonly quiet?: true;
-  /** For a rota: the person who was on duty when it was sealed, whose channel sends it. Left out: the receiver is no rota. */
+  /** For a rota: the person who was on duty when it was finalized, whose channel sends it. Left out: the receiver is no rota. */
   readonly onDuty?: string;
   /** `perpwatch on <host>`, shown small. */
   readonly sender: string;
@@ -199,7 +199,7 @@ export interface IncidentOfMessage {
 /** The prefix of the group keys of incidents; the number of the first alert stands at their end. No other key begins so. */
 export const incidentGroup = "incident/";
 
-/** The number of the alert with which the incident of a group key began; null: the group is none. */
+/** Returns the number of the first alert of a group key's incident; null: the group is no incident. */
 export function firstOfIncident(groupKey: string | null): number | null {
   if (!groupKey?.startsWith(incidentGroup)) return null;
   return Number(groupKey.slice(groupKey.lastIndexOf("/") + 1));
@@ -207,17 +207,17 @@ export function firstOfIncident(groupKey: string | null): number | null {
 
 export interface MessageItem {
   readonly change: AlertChange;
-  /** See OwedItem. */
+  /** See DeliveryItem. */
   readonly distance?: number;
   /** The incident of its account, for receivers that keep one for each. `more`: other alerts of it fire. */
   readonly onCall?: { readonly id: string; readonly more: boolean };
   /** The leading words: `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
   readonly lead: string;
-  /** It waited, and its condition no longer holds: nothing is to be done about it. */
+  /** True if it waited and its condition no longer holds. */
   readonly passed?: true;
-  /** In place of the summary, by a template of the channel's. `bare`: it says in its own words what leads. */
+  /** Replaces the summary, by a template of the channel. `bare`: the leading words are not added. */
   readonly title?: { readonly words: WordedText; readonly bare: boolean };
-  /** In place of description, figures, times and what to do, by a template of the channel's. */
+  /** Replaces description, figures, times and advice, by a template of the channel. */
   readonly body?: WordedText;
 }
 
@@ -236,6 +236,6 @@ export interface Acknowledgement {
   readonly status: AckStatus;
   readonly dueAtMs: number | null;
   readonly confirmedAtMs: number | null;
-  /** The reason why it is left alone, for the audit. */
+  /** The reason why it is not acknowledged, for the audit. */
   readonly reason: string;
 }

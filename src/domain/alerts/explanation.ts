@@ -4,19 +4,19 @@ import type { Source } from "../sources.ts";
 import type { LevelState, Severity } from "./alert.ts";
 import type { EndingWait } from "./ending-wait.ts";
 
-/** A part of one of the rule's expressions, with what it comes to. */
+/** A part of one of the rule's expressions, with its value. */
 export interface ExplainedPart {
   /** The label of its expression: `value`, `when`, `critical: resolveWhen`. */
   readonly label: string;
   /** The number of parts around it; 0: the expression itself. */
   readonly depth: number;
   readonly text: string;
-  /** As people read it; null: it is not known. */
+  /** The value as text; null: not known. */
   readonly value: string | null;
   readonly unknown: {
     readonly reason: string;
     readonly source: Source | null;
-    /** The wallet whose data are missing, where that is not the subject's own wallet. */
+    /** The wallet whose data are missing, if it is not the subject's own wallet. */
     readonly wallet: string | null;
     readonly detail: string;
   } | null;
@@ -26,7 +26,7 @@ export interface ExplainedPart {
   readonly nearestToStale: { readonly source: Source; readonly ageMs: number } | null;
 }
 
-/** One source that the rule rests on. */
+/** One source that the rule reads. */
 export interface ExplainedInput {
   /** A scope, or a market by name. */
   readonly whose: string;
@@ -43,13 +43,13 @@ export interface Explanation {
   readonly atMs: number;
   readonly mode: "live" | "shadow";
   readonly state: "inactive" | "pending" | "firing";
-  /** Since when it holds, ms; null while it does not. */
+  /** The time since which it holds, ms; null: it does not hold. */
   readonly sinceMs: number | null;
-  /** The severity of the alert, where one fires. */
+  /** The severity of the firing alert, if any. */
   readonly severity: Severity | null;
-  /** Null also of the past where no alert fired then, as with rules that were others. */
+  /** Null also for a past time at which no alert fired, as rules may have been others. */
   readonly alertId: number | null;
-  /** The reason why it cannot be judged now; null: it can. */
+  /** The reason why it cannot be judged now; null: it can be. */
   readonly unknown: string | null;
   /**
    * A change of collateral that no history explains yet, for people; null: there is none, or the rule does not depend on it.
@@ -59,8 +59,8 @@ export interface Explanation {
   readonly forMs: number;
   readonly keepFiringForMs: number;
   /**
-   * Only for an alert that fires although no `when` holds: the time at which it ends unless one does again, ms; null where a
-   * `resolveWhen` does not hold yet. Absent: a `when` holds, or nobody knows.
+   * Only for an alert that fires although no `when` holds: the time at which it ends unless one holds again, ms; null: a
+   * `resolveWhen` does not hold yet. Absent: a `when` holds, or it is not known.
    */
   readonly gone?: { readonly endsMs: number | null };
   /** Only for an alert, `alertId`, that no longer holds and whose end waits, whether the condition is pending again or not. */
@@ -93,7 +93,7 @@ export interface BuiltInExplanation {
 export type ExplainAnswer =
   | { readonly kind: "builtIn"; readonly explanation: BuiltInExplanation }
   | { readonly kind: "explained"; readonly explanation: Explanation }
-  /** `known`: those that there are. */
+  /** `known`: the existing ones. */
   | { readonly kind: "noRule"; readonly known: readonly string[] }
   | { readonly kind: "noSubject"; readonly known: readonly string[] }
   /** Events are judged once, when they happen. */

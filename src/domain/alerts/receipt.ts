@@ -1,13 +1,13 @@
 /**
- * The receipt of an alert: for each step and receiver, when it happened at the exchange, was seen, fired, was owed, was
- * sealed, was accepted by the channel and was acknowledged to the exchange.
+ * The receipt of an alert: for each step and receiver, when it happened at the exchange, was seen, fired, became pending, was
+ * finalized, was accepted by the channel and was acknowledged to the exchange.
  */
 
 import type { AlertStory } from "../ports.ts";
 import type { AlertChangeKind } from "./alert.ts";
 import type { AckStatus, DeliveryStatus } from "./delivery.ts";
 
-/** In the order in which they come. */
+/** The steps, in order. */
 export const receiptSteps = [
   "happened",
   "seen",
@@ -27,9 +27,9 @@ export interface Receipt {
   readonly messageId: string | null;
   /** The channel's answer: Discord's message id, the SMTP reply. */
   readonly receipt: string | null;
-  /** ms; null: it did not come to that, or only our own clock knows (`happened`). */
+  /** The time of each step, ms; null: not reached, or (`happened`) not known from the exchange. */
   readonly atMs: Readonly<Record<ReceiptStep, number | null>>;
-  /** Since the step before it that is known, ms; absent where it is not known, and of the first. */
+  /** The time since the previous known step, ms; absent if not known, and for the first. */
   readonly afterMs: Readonly<Partial<Record<ReceiptStep, number>>>;
   /** The acknowledgement of the notification that reported it, where one did. */
   readonly acknowledgement: {
@@ -39,7 +39,7 @@ export interface Receipt {
   } | null;
 }
 
-/** @returns in the order in which they were owed */
+/** @returns in the order of their items */
 export function receiptsOf({
   alert,
   changes,
@@ -55,7 +55,7 @@ export function receiptsOf({
     const change = changeOf.get(item.changeId);
     if (!change) return [];
     const message = item.messageId === null ? undefined : byId.get(item.messageId);
-    // What is told of an event was seen with it; what a condition says, with the oldest of what it rests on.
+    // An event was seen at its own time; the data of a condition at the time of its oldest input.
     const seen = alert.event ? (event?.seenMs ?? alert.dataAtMs) : change.alert.dataAtMs;
     const first = change.kind === "fired";
     const atMs = {

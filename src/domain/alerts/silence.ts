@@ -1,7 +1,7 @@
-/** A request of a person to hear nothing of some alerts for a while. */
+/** A silence: a person's request not to be notified of some alerts for a time. */
 import type { Severity } from "./alert.ts";
 
-/** The requirement for one label: one of these, none of these, or covered by a pattern, or not. */
+/** The requirement for one label: equal to one of these values or to none, or matched by a pattern or not. */
 export type Matcher =
   | { readonly in: readonly string[] }
   | { readonly notIn: readonly string[] }
@@ -13,7 +13,7 @@ export interface Silence {
   readonly id: number;
   /** By label; all have to match. */
   readonly match: Readonly<Record<string, Matcher>>;
-  /** The worst level that it holds: what rises above is told all the same. */
+  /** The worst level that it holds: alerts above it are still notified. */
   readonly upTo: Severity;
   readonly author: string;
   readonly comment: string;
@@ -24,7 +24,7 @@ export interface Silence {
 
 /** A silence as a person asks for it. */
 export interface SilenceWish {
-  /** As people type them: `wallet=main`, `severity=warning,info`, `rule!=Blind`, `wallet=~mm-.*`. */
+  /** Matchers as text: `wallet=main`, `severity=warning,info`, `rule!=Blind`, `wallet=~mm-.*`. */
   readonly matchers: readonly string[];
   /** Left out: warning. */
   readonly upTo?: Severity;

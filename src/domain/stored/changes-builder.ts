@@ -1,14 +1,14 @@
-/** A Changes value while one tick fills it. */
+/** Collects the changes of one tick. */
 
 import type { Source } from "../sources.ts";
 import type { Changes } from "./changes.ts";
 
 type Filling = { -readonly [K in keyof Changes]: Changes[K][number][] };
 
-/** A reading that should be made at once because something depends on it, outside its schedule. */
+/** A reading that is needed at once, outside its schedule. */
 export interface Ask {
   readonly source: Source;
-  /** Null: of the exchange. */
+  /** Null: a reading of the exchange. */
   readonly wallet: string | null;
 }
 
@@ -31,7 +31,7 @@ export class ChangesBuilder {
       alertChanges: [],
       ruleStates: [],
       ruleStatesGone: [],
-      owed: [],
+      deliveryItems: [],
       messages: [],
       acknowledgements: [],
       cursors: [],
@@ -39,7 +39,7 @@ export class ChangesBuilder {
     };
   }
 
-  /** Takes over what another one holds, and empties it. */
+  /** Moves the changes of another one into this one. */
   absorb(other: ChangesBuilder): void {
     for (const key in this.changes) {
       const from: unknown[] = other.changes[key as keyof Changes];

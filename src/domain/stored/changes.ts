@@ -1,9 +1,9 @@
 /**
- * Everything that one step decided, written in one transaction or not at all. All writers of the store use it: the
+ * The results of one step, written in one transaction or not at all. All writers of the store use it: the
  * watch (observed data and the resulting pending deliveries), the outbox (messages), the acknowledger.
  */
 import type { Alert, AlertChange, RuleState } from "../alerts/alert.ts";
-import type { Acknowledgement, Message, OwedItem } from "../alerts/delivery.ts";
+import type { Acknowledgement, DeliveryItem, Message } from "../alerts/delivery.ts";
 import type { Event } from "../event.ts";
 import type { FailureCause, FailureReason, Observation, Tick } from "../observation.ts";
 import type { Source } from "../sources.ts";
@@ -46,7 +46,7 @@ export interface Milestone {
   readonly value: string;
 }
 
-/** The raw body of an answer that did not fit, kept for inspection. */
+/** The raw body of an answer that did not fit the contract, kept for inspection. */
 export interface KeptPayload {
   readonly atMs: number;
   readonly source: string;
@@ -56,7 +56,7 @@ export interface KeptPayload {
 }
 
 export interface Changes {
-  /** The input of the watch, in order: the recording, of which a replay gives the same alerts. Set by ingest alone. */
+  /** The input of the watch, in order: the recording, from which a replay gives the same alerts. Set only by ingest. */
   readonly observations: readonly Observation[];
   readonly ticks: readonly Tick[];
   readonly facts: readonly FactChange[];
@@ -72,11 +72,11 @@ export interface Changes {
   readonly ruleStates: readonly RuleState[];
   readonly ruleStatesGone: readonly { readonly rule: string; readonly subject: string }[];
   /** Whole rows by id. */
-  readonly owed: readonly OwedItem[];
+  readonly deliveryItems: readonly DeliveryItem[];
   readonly messages: readonly Message[];
   readonly acknowledgements: readonly Acknowledgement[];
   readonly cursors: readonly { readonly name: string; readonly value: string }[];
-  /** Small named values of the watch itself (sums since watching began, throttles), JSON text; null deletes. */
+  /** Kept values of the watch by name (sums since watching began, throttles), JSON text; null deletes. */
   readonly keep: readonly { readonly name: string; readonly value: string | null }[];
 }
 
@@ -92,14 +92,14 @@ export const noChanges: Changes = {
   alertChanges: [],
   ruleStates: [],
   ruleStatesGone: [],
-  owed: [],
+  deliveryItems: [],
   messages: [],
   acknowledgements: [],
   cursors: [],
   keep: [],
 };
 
-/** A Changes value from the parts that are not empty. */
+/** Returns a Changes value of the parts that are not empty. */
 export function changes(parts: Partial<Changes>): Changes {
   return { ...noChanges, ...parts };
 }

@@ -1,6 +1,6 @@
 /**
- * Facts as they last were: history keeps each change of one with its time, and a start compares the first answers with them. Each
- * owner has kinds of its own, which know the name and the schema of their text.
+ * The last known facts: history stores each change with its time, and a start compares the first answers with them. Each
+ * owner has kinds of its own, which define the name and the schema of their text.
  */
 import type { z } from "zod";
 import { decode, encode } from "../text/json.ts";
@@ -10,7 +10,7 @@ import type { ChangesBuilder } from "./changes-builder.ts";
 /** The newest text of each fact, by `factName`. */
 export type Facts = ReadonlyMap<string, string>;
 
-/** The name under which a fact of an owner stands in `Facts`. */
+/** Returns the key of an owner's fact in `Facts`. */
 export function factName(owner: string, name: string): string {
   return `${owner}\n${name}`;
 }
@@ -20,7 +20,7 @@ export class FactKind<Value> {
   readonly #schema: z.ZodType<Value>;
   readonly #form: "json" | "text";
 
-  /** @param form text: the value is a string, which history keeps as it is */
+  /** @param form text: the value is a string, which is stored unchanged */
   constructor(name: string, schema: z.ZodType<Value>, form: "json" | "text" = "json") {
     this.name = name;
     this.#schema = schema;
@@ -56,7 +56,7 @@ export class FactKind<Value> {
     builder.changes.facts.push({ atMs, owner, name: this.name, value: this.textOf(value) });
   }
 
-  /** True for a change of this kind of fact. */
+  /** Returns true for a change of this kind of fact. */
   is(change: FactChange): boolean {
     return change.name === this.name;
   }

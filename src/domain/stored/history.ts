@@ -1,13 +1,13 @@
-/** The part of series that outlives their samples: figures of each minute, and of each hour. */
+/** Roll-ups: figures of each minute and each hour of a series, kept longer than its samples. */
 import type { Tick } from "../observation.ts";
 
 export type Resolution = "minute" | "hour";
 
 export const resolutionMs: Readonly<Record<Resolution, number>> = { minute: 60_000, hour: 3_600_000 };
 
-/** The samples of one series in one bucket. What was not known (NaN) is not among them. */
+/** Statistics of the samples of one series in one bucket, without unknown ones (NaN). */
 export interface Stats {
-  /** 0: the series was looked at, and never known. Then `min`, `max`, `last` and `lastMs` are NaN. */
+  /** 0: the series was never known. Then `min`, `max`, `last` and `lastMs` are NaN. */
   readonly count: number;
   readonly min: number;
   readonly max: number;
@@ -23,24 +23,24 @@ export interface RollUp {
   /** The beginning of the bucket, ms: a whole minute or hour since the epoch. */
   readonly atMs: number;
   readonly owner: string;
-  /** As in ticks; of all layouts that the bucket saw. Often the same array as that of the bucket before it. */
+  /** Series names as in ticks, of all layouts in the bucket. Often the same array as that of the previous bucket. */
   readonly series: readonly string[];
   /** At the same indices. */
   readonly stats: readonly Stats[];
 }
 
-/** Figures of one series, bucket after bucket. */
+/** Figures of one series, in columns by bucket. */
 export type StatsColumns = Readonly<Record<keyof Stats, Readonly<Float64Array> | readonly number[]>>;
 
-/** Buckets of one owner that follow one another and are of the same series: millions of them are in little room so. */
+/** Consecutive buckets of one owner with the same series, in columns: this takes little memory. */
 export interface RollUpBlock {
   readonly owner: string;
   readonly series: readonly string[];
   /** The beginnings of the buckets, ms, ascending. */
   readonly times: readonly number[];
-  /** At the indices of the series, and in these at the indices of the times. */
+  /** By the index of the series, then by the index of the time. */
   readonly columns: readonly StatsColumns[];
-  /** The index range of the times that count: from this one to before the other. */
+  /** The range of valid indices of the times: from the first, to before the second. */
   readonly from: number;
   readonly to: number;
 }
@@ -56,9 +56,9 @@ export interface RollUpQuery {
   readonly wanted?: (series: string) => boolean;
 }
 
-/** The result of giving free space in the database back to the disk. */
+/** The result of returning free space of the database to the disk. */
 export interface Compacted {
-  /** False: there is more to give back; ask again. */
+  /** False: there is more to return; call again. */
   readonly finished: boolean;
   readonly freedBytes: number;
   readonly leftBytes: number;
@@ -75,8 +75,7 @@ export const noStats: Stats = {
 };
 
 /**
- * Merges two parts of one series: of two buckets, or of one whose samples came in parts. The later last wins; of two of one
- * moment `b`'s.
+ * Merges two parts of one series: two buckets, or two parts of one bucket. The later `last` wins; at equal times `b`'s.
  */
 export function mergeStats(a: Stats, b: Stats): Stats {
   if (b.count === 0) return a;
@@ -117,7 +116,7 @@ export class RollUpBlocks {
     this.#owner = owner;
   }
 
-  /** @returns what was gathered before, where this one is of other series */
+  /** @returns the previous block if this bucket has other series */
   add({ atMs, series, stats }: Pick<RollUp, "atMs" | "series" | "stats">): RollUpBlock | null {
     const before = series === this.#series ? null : this.take();
     if (series !== this.#series) {
@@ -146,7 +145,7 @@ export class RollUpBlocks {
     return before;
   }
 
-  /** The gathered block, if anything; then it begins anew. */
+  /** Returns the gathered block, if any, and begins a new one. */
   take(): RollUpBlock | null {
     if (this.#series === null) return null;
     const [series, times, columns] = [this.#series, this.#times, this.#columns];
@@ -156,7 +155,7 @@ export class RollUpBlocks {
   }
 }
 
-/** Buckets of one owner, which come oldest first, as blocks. */
+/** Groups the buckets of one owner, oldest first, into blocks. */
 export async function* inBlocks(buckets: AsyncIterable<RollUp>, owner: string): AsyncIterable<RollUpBlock> {
   const blocks = new RollUpBlocks(owner);
   for await (const bucket of buckets) {
@@ -167,12 +166,12 @@ export async function* inBlocks(buckets: AsyncIterable<RollUp>, owner: string): 
   if (block !== null) yield block;
 }
 
-/** The beginning of the bucket that a time falls into, ms. */
+/** Returns the beginning of the bucket of a time, ms. */
 export function bucketOf(atMs: number, widthMs: number): number {
   return Math.floor(atMs / widthMs) * widthMs;
 }
 
-/** Buckets of ticks of one owner, which come oldest first. */
+/** Makes buckets of the ticks of one owner, oldest first. */
 export async function* rolledUp(
   ticks: AsyncIterable<Tick>,
   { owner, resolution, wanted }: Pick<RollUpQuery, "owner" | "resolution" | "wanted">,
@@ -194,7 +193,7 @@ export async function* rolledUp(
   if (stats.size > 0) yield bucket();
 }
 
-/** The statistics of one sample. */
+/** Returns the statistics of one sample. */
 function statsOf(value: number, atMs: number): Stats {
   if (Number.isNaN(value)) return noStats;
   return {

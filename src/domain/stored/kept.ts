@@ -1,6 +1,6 @@
 /**
- * Values that history keeps by name beside its tables: what an owner needs to go on after a restart. Each owner has a kind of its own,
- * which knows the names of its values and the schema of their JSON.
+ * Values that history stores by name beside its tables: the state that a part needs after a restart. Each part has a kind of
+ * its own, which defines the names of its values and the schema of their JSON.
  */
 import { z } from "zod";
 import { decode, encode } from "../text/json.ts";
@@ -28,7 +28,7 @@ export class KeptKind<Value, Key extends string | number = string> {
     return `${this.#prefix}${key}${this.#suffix}`;
   }
 
-  /** @returns the key in a name; null: it is a name of another kind */
+  /** @returns the key in a name; null: the name is of another kind */
   keyOf(name: string): string | null {
     if (!name.startsWith(this.#prefix) || !name.endsWith(this.#suffix)) return null;
     const end = name.length - this.#suffix.length;
@@ -42,7 +42,7 @@ export class KeptKind<Value, Key extends string | number = string> {
     return text === undefined ? null : this.read(name, text);
   }
 
-  /** All of this kind, in the order in which they are stored. @throws {KeptValueError} */
+  /** Yields all of this kind, in stored order. @throws {KeptValueError} */
   *all(kept: KeptValues): Iterable<readonly [key: string, value: Value]> {
     for (const [name, text] of kept) {
       const key = this.keyOf(name);
@@ -76,16 +76,16 @@ export class KeptKind<Value, Key extends string | number = string> {
     builder.changes.keep.push(this.row(key, null));
   }
 
-  /** @param value null: it is no longer kept */
+  /** @param value null: it is deleted */
   row(key: Key, value: Value | null): { readonly name: string; readonly value: string | null } {
     return { name: this.name(key), value: value === null ? null : encode(value) };
   }
 }
 
-/** A kept value that no start can read. */
+/** A kept value that a start cannot read. */
 export interface DamagedValue {
   readonly name: string;
-  /** The content, for people: `a silence`. */
+  /** The kind of content, for people: `a silence`. */
   readonly meaning: string;
   /** True if a notification depends on it. */
   readonly notifies: boolean;

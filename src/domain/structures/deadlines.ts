@@ -1,7 +1,7 @@
 /**
- * The moments at which time alone can change something. A binary heap of owners, each at most once; an owner whose moment
- * moved later stays where it is and is put right when that place comes up, so that the common case (a fresh answer pushes
- * staleness further away) costs nothing.
+ * Deadlines: the times at which time alone can change something. A binary heap of owners, each at most once. A deadline that
+ * moves later keeps its place in the heap until that place is reached, so the common case (a fresh answer postpones
+ * staleness) costs nothing.
  */
 
 /**
@@ -11,15 +11,15 @@
 export const stoodStillMs = 2_000;
 
 export interface Due {
-  /** The moment that counts, ms; +∞ for none. Written through `Deadlines.set` only. */
+  /** The deadline, ms; +∞ for none. Written only by `Deadlines.set`. */
   dueMs: number;
-  /** The moment under which it stands in the heap; +∞ when it does not. Written here only. */
+  /** The time by which the heap orders it; +∞: not in the heap. Written only here. */
   queuedMs: number;
-  /** Its index in the heap; -1 when it does not. Written here only. */
+  /** Its index in the heap; -1: not in the heap. Written only here. */
   place: number;
   /**
-   * Orders two deadlines of one moment: the one that had a moment first. Written here, and by an owner that goes on for another
-   * one after a reload.
+   * Orders two deadlines of the same time: the one that had a deadline first. Written here, and by an owner that replaces
+   * another one after a reload.
    */
   order?: number | undefined;
   /** Called when the deadline is due. */
@@ -50,15 +50,15 @@ export class Deadlines {
     owner.dueMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Lets go of an owner: unlike one that is cancelled, it does not wait in the heap until its place comes up. */
+  /** Removes an owner at once; a cancelled one stays in the heap until its place is reached. */
   drop(owner: Due): void {
     owner.dueMs = Number.POSITIVE_INFINITY;
     if (owner.place !== -1) this.#take(owner);
   }
 
   /**
-   * The time of the next deadline, or null.
-   * @param untilMs one after this is not looked for: what is told then is after it, too, and maybe too early
+   * Returns the time of the next deadline, or null.
+   * @param untilMs later deadlines are not searched: the returned time is then after it, and possibly too early
    */
   nextMs(untilMs = Number.POSITIVE_INFINITY): number | null {
     for (;;) {
@@ -71,7 +71,7 @@ export class Deadlines {
     }
   }
 
-  /** Calls every owner whose moment is at or before `nowMs`, in the order of their moments. */
+  /** Calls every owner with a deadline at or before `nowMs`, in the order of deadlines. */
   run(nowMs: number): void {
     for (;;) {
       const top = this.#heap[0];
@@ -89,7 +89,7 @@ export class Deadlines {
     return this.#heap.length;
   }
 
-  /** Puts the first one, whose moment moved, where it belongs now. Its moment may have to be looked for: once is enough. */
+  /** Moves the first owner, whose deadline changed, to its place. The deadline is a parameter, as computing it may be costly. */
   #settle(top: Due, dueMs: number): void {
     if (dueMs === Number.POSITIVE_INFINITY) {
       this.#take(top);
@@ -145,7 +145,7 @@ export class Deadlines {
   }
 }
 
-/** A total order: what happens in one moment may not depend on how often somebody asked when the next one is. */
+/** A total order: the order at one time must not depend on calls of `nextMs`. */
 function isBefore(a: Due, b: Due): boolean {
   return a.queuedMs < b.queuedMs || (a.queuedMs === b.queuedMs && (a.order ?? 0) < (b.order ?? 0));
 }

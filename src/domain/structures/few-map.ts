@@ -1,11 +1,11 @@
 /**
- * A map that mostly has one entry, or none, and of which there are thousands: one entry stands in the map's own fields, and
- * a table, which takes four times as much, is made for the second. (No private methods: each object would hold a mark of them.)
+ * A map for thousands of instances that mostly have at most one entry: the first entry is stored in fields of the map, and a
+ * table, which takes four times the memory, is made for the second. (No private methods: they take memory in each object.)
  */
 export class FewMap<K, V> implements ReadonlyMap<K, V> {
   #key: K | typeof free = free;
   #value: V | undefined = undefined;
-  /** All entries, once there were two. */
+  /** All entries, from the second one on. */
   #table: Map<K, V> | null = null;
 
   get size(): number {
@@ -48,7 +48,7 @@ export class FewMap<K, V> implements ReadonlyMap<K, V> {
     this.#value = undefined;
   }
 
-  /** In the order in which they came. What comes or goes meanwhile may be told of or not. */
+  /** Yields the entries in the order of insertion. Entries that are added or removed meanwhile may be included or not. */
   entries(): MapIterator<[K, V]> {
     if (this.#table !== null) return this.#table.entries();
     return this.#key === free ? nobody() : [[this.#key, this.#value as V] as [K, V]].values();
@@ -73,6 +73,6 @@ export class FewMap<K, V> implements ReadonlyMap<K, V> {
   }
 }
 
-/** In place of a key: there is no entry. */
+/** The key of a missing entry. */
 const free = Symbol("free");
 const nobody = (): MapIterator<never> => ([] as never[]).values();

@@ -1,4 +1,4 @@
-/** News for whoever listens, in the order in which they began to. */
+/** Notifies listeners, in the order of their subscription. */
 export class Signal<News extends unknown[]> {
   readonly #listeners: ((...news: News) => void)[] = [];
 

@@ -20,7 +20,7 @@ export function parseDurationMs(text: string): number | undefined {
   return Number.isSafeInteger(Math.round(total)) ? Math.round(total) : undefined;
 }
 
-/** The two largest units that matter: `45s`, `1m 30s`, `2h 5m`, `3d 4h`. Negative durations keep their sign. */
+/** Returns the two largest units: `45s`, `1m 30s`, `2h 5m`, `3d 4h`. Negative durations keep their sign. */
 export function formatDurationMs(ms: number): string {
   if (!Number.isFinite(ms)) return ms > 0 ? "∞" : "–";
   const sign = ms < 0 ? "-" : "";

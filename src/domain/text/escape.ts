@@ -1,18 +1,18 @@
 /**
- * Shows what cannot be seen in a text: control characters, and those without width or that turn the direction of writing, become
- * escapes such as `\n`, `\u202e`. What a script or an emoji is written with stays.
+ * Makes invisible characters of a text visible: control characters, and those without width or that change the direction of
+ * writing, become escapes such as `\n`, `\u202e`. Characters that scripts and emoji need are kept.
  */
 
 export interface Escaper {
-  /** For a value from outside: its line breaks are escaped, too. Escaping twice changes nothing. */
+  /** Escapes a foreign value, including line breaks. Escaping twice changes nothing. */
   escaped(text: string): string;
-  /** For a text whose line breaks are ours; tabs become spaces. */
+  /** Escapes a text with line breaks of our own; tabs become spaces. */
   escapedLines(text: string): string;
-  /** A class of a pattern: all that cannot be seen. */
+  /** A character class of a pattern: all invisible characters. */
   readonly unseen: string;
 }
 
-/** Complete in itself: the page is sent this function as it stands. */
+/** Self-contained: its source text is sent to the page. */
 export function createEscaper(): Escaper {
   const joining =
     "Arabic Syriac Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Khmer Myanmar Mongolian"
@@ -21,7 +21,7 @@ export function createEscaper(): Escaper {
       .join("");
   const emoji = "\\p{Extended_Pictographic}";
   const mongolian = "\\u1820-\\u1878\\u1880-\\u18aa";
-  /** Flags of regions, in tags: those that fonts have. More tags would hold a text. */
+  /** Flags of regions, in tags: only those that fonts have, as tags could hide a text. */
   const regions = ["gbeng", "gbsct", "gbwls"]
     .map((region) => region.replace(/./g, (letter) => `\\u{e00${letter.charCodeAt(0).toString(16)}}`))
     .join("|");
@@ -32,7 +32,7 @@ export function createEscaper(): Escaper {
     `(?<=[${emoji}0-9#*\\p{Script=Han}])[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]`,
     `(?<=[${mongolian}])[\\u180b-\\u180f]`,
     `(?<=\\u{1f3f4})(?:${regions})\\u{e007f}`,
-    // Signs of Arabic that are seen.
+    // Visible signs of Arabic.
     "[\\u0600-\\u0605\\u06dd\\u08e2]",
   ].join("|");
   const unseen =
@@ -68,7 +68,7 @@ export const { escaped, escapedLines } = escapers;
 
 const notPrintable = new RegExp(`(?!\n)${unseen}`, "gu");
 
-/** JSON of the same meaning, with JSON's own escapes for all that a terminal would obey or not show. */
+/** Returns equivalent JSON, with JSON's escapes for all that a terminal would interpret or not show. */
 export function printableJson(json: string): string {
   const asEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return json.replace(notPrintable, (character) => character.split("").map(asEscape).join(""));

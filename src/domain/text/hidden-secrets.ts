@@ -1,20 +1,20 @@
 /**
- * Takes secrets out of what somebody else says. A server may repeat what it was sent, whole or in part, in any encoding: as it is,
+ * Removes secrets from texts of others. A server may repeat what it was sent, whole or in part, in any encoding: unchanged,
  * in base64 (alone, or within the blob of AUTH PLAIN or Basic), hexadecimal digits, percent encoding, JSON escapes.
  */
 
-/** As many characters (encoded: bytes) of a secret in a row are taken for it; of a shorter secret, all. */
+/** Minimum number of consecutive characters (encoded: bytes) of a secret that are hidden; of a shorter secret, all. */
 const piece = 10;
-/** A shorter secret would be found in encoded words by chance. */
+/** Minimum length of a secret that is searched in encoded words: a shorter one would match by chance. */
 const minEncoded = 4;
 const encodedWords = /[\w+/=%.~-]{4,}/g;
 const escapes = /(?:\\{1,8}u[\da-f]{4}){4,}/gi;
 const spacedHex = /(?:[\da-f]{2}[\s:,.-]{1,2}){3,}[\da-f]{2}/gi;
-/** The longest that one character of a secret becomes in an encoding. */
+/** The maximum length of one character in an encoding. */
 const maxEncoded = 8;
 const mark = "…";
 
-/** `whole`: no piece of it is one, such as a path, which has ordinary words in it. */
+/** `whole`: pieces of it are not hidden, such as of a path, which contains ordinary words. */
 export type Secret = string | { readonly whole: string };
 
 /** @returns the text with each secret, and each piece of one, replaced by "…" */
@@ -33,34 +33,34 @@ export function hideSecrets(text: string, secrets: readonly Secret[]): string {
   cover(escapes, (word) => [binary(unescaped(word))]);
   cover(spacedHex, (word) => [Buffer.from(word.replace(/[^\da-f]/gi, ""), "hex").toString("latin1")]);
   const safe = masked(text, covered);
-  // Broken into lines, a blob is no word: nothing of such a text is shown.
+  // A blob that is split into lines is not found as a word: nothing of such a text is shown.
   const squeezed = safe.replace(/\s+|\\{1,8}[rnt]/g, "");
   const isHidden = (squeezed.match(encodedWords) ?? []).some(
     (word) =>
       decodings(word).some((decoded) => bytes.isIn(decoded)) ||
-      // Words in a row hold a short secret by chance.
+      // Consecutive words may contain a short secret by chance.
       bytes.isIn(binary(percentDecoded(word)), piece),
   );
   return isHidden ? mark : safe;
 }
 
 /**
- * As `hideSecrets`, of the beginning of a text: at the cut there stands no part of a secret that is too short to be known.
+ * As `hideSecrets`, for the beginning of a text: no part of a secret that is too short to be found remains at the cut.
  * @param prepare applied to the beginning first
  */
 export function hideSecretsAtBeginning(
   text: string,
   secrets: readonly Secret[],
-  longest: number,
+  maxLength: number,
   prepare: (text: string) => string = (same) => same,
 ): string {
-  const safe = hideSecrets(prepare(text.slice(0, longest)), secrets);
-  if (text.length <= longest) return safe;
+  const safe = hideSecrets(prepare(text.slice(0, maxLength)), secrets);
+  if (text.length <= maxLength) return safe;
   const margin = maxEncoded * Math.max(0, ...secrets.map(partLength));
   return safe.slice(0, Math.max(0, safe.length - margin));
 }
 
-/** @returns the parts of an address that may be its password: path and query, and each word of them that is long enough to be one */
+/** @returns the parts of an address that may be its password: path and query, and each word of them that is long enough */
 export function secretsOfAddress(address: string): Secret[] {
   if (!URL.canParse(address)) return [];
   const { pathname, search, searchParams, username, password } = new URL(address);
@@ -70,14 +70,14 @@ export function secretsOfAddress(address: string): Secret[] {
   return [...new Set(long), ...whole.map((text) => ({ whole: text }))];
 }
 
-/** Not a plain word of a path, such as `webhooks`. */
+/** Matches words other than plain ones of a path, such as `webhooks`. */
 const isKey = (word: string): boolean => word.length >= 8 && (word.length >= 16 || !/^[a-z]+$/i.test(word));
 
-/** The pieces of secrets. Looking for them takes time by the length of the text, however many there are. */
+/** The pieces of secrets. A search takes time proportional to the length of the text, regardless of their number. */
 class Pieces {
   readonly #byLength = new Map<number, Set<string>>();
 
-  /** @param formsOf how a secret may be written */
+  /** @param formsOf returns the forms of a secret */
   constructor(secrets: readonly Secret[], formsOf: (secret: string) => readonly string[]) {
     for (const secret of secrets) {
       for (const form of formsOf(textOf(secret))) {
@@ -95,7 +95,7 @@ class Pieces {
         if (known.has(text.slice(at, at + length))) found(at, at + length);
   }
 
-  /** @param shortest pieces that count, in characters */
+  /** @param shortest minimum length of pieces, in characters */
   isIn(text: string, shortest = 0): boolean {
     for (const [length, known] of this.#byLength)
       for (let at = 0; length >= shortest && at + length <= text.length; at++)
@@ -116,7 +116,7 @@ function formsOf(secret: string): readonly string[] {
   return [secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)];
 }
 
-/** The bytes of a text, a character each. */
+/** Returns the bytes of a text, one character each. */
 function binary(text: string): string {
   return Buffer.from(text).toString("latin1");
 }
@@ -129,7 +129,7 @@ function masked(text: string, covered: Uint8Array): string {
   return safe;
 }
 
-/** The bytes, a character each. Blobs may stand side by side, and begin within the word. */
+/** Returns the decoded bytes, one character each. Blobs may be adjacent, and begin within the word. */
 function decodings(word: string): readonly string[] {
   const plain = percentDecoded(word);
   return [
@@ -142,7 +142,7 @@ function decodings(word: string): readonly string[] {
   ].map((bytes) => bytes.toString("latin1"));
 }
 
-/** Encoded several times, too. */
+/** Also decodes repeated encodings. */
 function percentDecoded(word: string): string {
   let plain = word;
   for (let times = 0; times < 3; times++)

@@ -1,12 +1,12 @@
 /**
- * Values of our own as JSON text, exactly: numbers that JSON does not know (Infinity, NaN, -0) survive the way, since a
- * margin ratio may well be infinite. Integers beyond 2^53 (bigint) are written as strings.
+ * Values of our own as JSON text, exactly: numbers that JSON does not have (Infinity, NaN, -0) are preserved, since a
+ * margin ratio may be infinite. Integers beyond 2^53 (bigint) are written as strings.
  */
 
 const marks: ReadonlySet<string> = new Set(["Infinity", "-Infinity", "NaN", "-0"]);
 
 export function encode(value: unknown): string {
-  // A replacer costs several times the rest; few values need one.
+  // A replacer multiplies the cost, and few values need one.
   if (isPlain(value)) return JSON.stringify(value);
   return JSON.stringify(value, (_key, inner: unknown) => {
     if (typeof inner === "bigint") return inner.toString();
@@ -30,7 +30,7 @@ export function decode<T>(text: string): T {
   }
 }
 
-/** Foreign JSON, for a record of the exchange: nothing in it is taken for a mark of ours when it is read back. */
+/** Encodes foreign JSON, such as a record of the exchange: none of its values is read back as one of our markers. */
 export function encodeForeign(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -41,7 +41,7 @@ export function encodeForeign(value: unknown): string | undefined {
   }
 }
 
-/** True if JSON keeps all of it. */
+/** Returns true if JSON preserves all of it. */
 function isPlain(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
   if (typeof value !== "object" || value === null) return typeof value !== "bigint";

@@ -21,10 +21,10 @@ export function nearestName(found: string, given: Iterable<string>): string | nu
   return longer.length === 1 ? longer[0]! : null;
 }
 
-/** More would be a page that nobody reads. */
+/** Maximum number of listed names. */
 const maxNames = 40;
 
-/** Names to choose from, each once. Where they are too many the one that may have been meant is among those that are told. */
+/** Returns names to choose from, each once. If there are too many, the nearest one is among those listed. */
 export function namesText(names: readonly string[], nearest: string | null): string {
   const each = [...new Set(names)];
   if (each.length <= maxNames) return each.join(", ");
@@ -33,7 +33,7 @@ export function namesText(names: readonly string[], nearest: string | null): str
   return `${shown.join(", ")}, … and ${each.length - maxNames} more`;
 }
 
-/** Levenshtein's distance, in which two swapped neighbours count as one. */
+/** Returns Levenshtein's distance; two swapped neighbours count as one. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, i) => i);

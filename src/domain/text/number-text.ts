@@ -1,14 +1,14 @@
-/** Numbers as people read them: as many digits as matter, grouped, without exponents. */
+/** Numbers as text: significant digits only, grouped, without exponents. */
 
 /** The text in place of an unknown number. */
 export const absentText = "–";
 
-/** People read of a larger ratio, as of an account with next to no collateral, only that it is larger. */
+/** Maximum ratio that is written as a number; of a larger one, as of an account with hardly any collateral, only that it is larger. */
 const maxRatio = 100;
 
-/** The remainder of sums of doubles, far below the smallest amount of anything: it reads as 0. */
+/** The remainder of sums of doubles, far below the smallest amounts: it is written as 0. */
 const restBelow = 1e-12;
-/** Dollars are counted in millionths; what is less than half of one is the rest of a sum. */
+/** The unit of dollars is a millionth; less than half of one is the remainder of a sum. */
 const smallestUsd = 1e-6;
 
 /** A fraction as a percentage: 0.0812 is `8.12%`, anything above 100 is `over 10,000%`. */
@@ -53,7 +53,7 @@ export function formatPrice(value: number, tickUsd?: number): string {
   if (!Number.isFinite(value)) return infinite(value);
   const abs = Math.abs(value);
   const decimals = tickUsd === undefined ? null : decimalsOf(tickUsd);
-  // A price of less than half a tick is not nothing.
+  // A price of less than half a tick is not written as 0.
   if (decimals !== null && (abs >= tickUsd! / 2 || abs === 0))
     return `${value < 0 ? "-" : ""}$${fixed(abs, decimals === 1 ? 2 : decimals)}`;
   const digits = abs >= 100 || abs === 0 ? fixed(abs, 2) : significant(abs, 5).replace(/\.\d$/, "$&0");
@@ -69,7 +69,7 @@ export function formatAmount(value: number): string {
 
 const maxDecimals = 12;
 
-/** Decimals that write a tick down as it is; null where none do. */
+/** Returns the number of decimals that write a tick exactly; null: there is none. */
 function decimalsOf(tick: number): number | null {
   if (!(tick > 0) || !Number.isFinite(tick)) return null;
   for (let decimals = 0; decimals <= maxDecimals; decimals++) {
@@ -84,7 +84,7 @@ function fixed(value: number, decimals: number): string {
   return grouped(value.toFixed(decimals));
 }
 
-/** At least this many significant digits, no trailing zeros, never an exponent. */
+/** Returns at least this many significant digits, no trailing zeros, no exponent. */
 export function significant(value: number, digits: number): string {
   if (!Number.isFinite(value)) return infinite(value);
   if (value === 0) return "0";

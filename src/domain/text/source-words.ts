@@ -4,12 +4,12 @@ import { type Source, sources, sourceTable } from "../sources.ts";
 import type { StretchedSource } from "../status.ts";
 import { formatDurationMs } from "./duration.ts";
 
-/** Fits after "no": `no prices`. */
+/** Returns a text that follows "no": `no prices`. */
 export const sourceWords = Object.fromEntries(
   sources.map((source) => [source, sourceTable[source].words]),
 ) as Readonly<Record<Source, string>>;
 
-/** One line about sources that are read less often than configured. */
+/** Returns one line about sources that are read less often than configured. */
 export function stretchedText(stretched: readonly StretchedSource[]): string {
   const parts = stretched.map(
     ({ source, staleAfterMs, usuallyMs }) =>

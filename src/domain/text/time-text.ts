@@ -1,4 +1,4 @@
-/** Times as people read them, with their zone. */
+/** Times as text, with their zone. */
 
 /** Returns true if a time can be written as a date: neither infinite, nor NaN, nor beyond what `Date` takes. */
 export function hasDate(ms: number): boolean {

@@ -1,8 +1,8 @@
-/** Finds the place in YAML of a character of a text that was written there. */
+/** Finds the place in YAML source of a character of a parsed text. */
 
 /**
- * @param raw the scalar as it stands in the file, quotes and all
- * @param value the text that it stands for
+ * @param raw the scalar in the file, including quotes
+ * @param value the parsed text
  * @returns the place in `raw` of the character at `offset` of the value
  */
 export function offsetInScalar(raw: string, value: string, offset: number): number {
@@ -14,8 +14,8 @@ export function offsetInScalar(raw: string, value: string, offset: number): numb
 }
 
 /**
- * The place of the letter after `before` in text that YAML folds, indents or escapes: what is no white space comes in the
- * same order in both.
+ * Returns the place of the character after `before` in text that YAML folds, indents or escapes: characters other than
+ * white space are in the same order in both.
  */
 function sameLetter(raw: string, from: number, before: string): number {
   let left = before.replace(/\s/g, "").length;

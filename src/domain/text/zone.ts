@@ -19,7 +19,7 @@ export class Zone {
     });
   }
 
-  /** Wall time less UTC at an instant, ms. */
+  /** Returns wall time less UTC at an instant, ms. */
   offsetMs(instant: number): number {
     // Offsets change at quarters of an hour.
     const quarter = Math.floor(instant / 900_000);
@@ -35,15 +35,15 @@ export class Zone {
   }
 
   /**
-   * The instants at which clocks show this wall time (written as if it were UTC), earliest first: one, two when it comes
-   * twice. When it is jumped over: the instant of the jump.
+   * Returns the instants at which clocks show this wall time (written as if it were UTC), earliest first: one, or two if it
+   * occurs twice. If it is skipped: the instant of the jump.
    */
   instants(wall: number): number[] {
     const before = this.offsetMs(wall - dayMs);
     const after = this.offsetMs(wall + dayMs);
     const found = [...new Set([wall - before, wall - after])].filter((ms) => ms + this.offsetMs(ms) === wall);
     if (found.length > 0) return found.sort((a, b) => a - b);
-    // Between the two candidates lies the jump.
+    // The jump is between the two candidates.
     let low = Math.min(wall - before, wall - after);
     let high = Math.max(wall - before, wall - after);
     const early = this.offsetMs(low);

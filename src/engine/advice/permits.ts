@@ -7,9 +7,9 @@ import type { World } from "../../state/world.ts";
 /** Rights that no answer states count as granted. */
 export function permitsOf({ name, state }: AccountEntry, { markets, exchange }: World): Permits {
   const may = (right: string): boolean => {
-    const told = state.capabilities[right];
+    const capability = state.capabilities[right];
     // A right that needs an active account is granted with the action itself.
-    return told === undefined || told.immediate || told.viaColdActivation;
+    return capability === undefined || capability.immediate || capability.viaColdActivation;
   };
   const halted = exchange.facts.values.active === false ? "trading at the exchange is halted" : null;
   const canTrade = may("riskReducingTrade") && (may("placeMarketOrder") || may("placeLimitOrder"));

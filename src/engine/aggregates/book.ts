@@ -66,7 +66,7 @@ export class Book implements Doubt {
   #inToday = 0;
   #outToday = 0;
   /** Number of members whose profit of the day is unknown. */
-  #untold = 0;
+  #withoutPnlToday = 0;
   readonly #sums: Record<SummedField, number> = { netDeposits: 0, feesToday: 0, fundingToday: 0 };
   /** Number of members for which each of these is unknown. */
   readonly #unsummed: Record<SummedField, number> = { netDeposits: 0, feesToday: 0, fundingToday: 0 };
@@ -138,7 +138,7 @@ export class Book implements Doubt {
   }
 
   assume(high: boolean): void {
-    if (this.#untold > 0) return;
+    if (this.#withoutPnlToday > 0) return;
     const pnlToday = (this.#pnlToday - (high ? this.#outToday : this.#inToday)) / usdScale;
     for (const { facts } of this.#nodes.values()) facts.values.pnlToday = pnlToday;
   }
@@ -207,7 +207,7 @@ export class Book implements Doubt {
   #add(share: Share, sign: 1 | -1): void {
     if (Number.isNaN(share.equity)) this.#unassessed += sign;
     else this.#equity += sign * share.equity;
-    if (Number.isNaN(share.pnlToday)) this.#untold += sign;
+    if (Number.isNaN(share.pnlToday)) this.#withoutPnlToday += sign;
     else {
       this.#pnlToday += sign * share.pnlToday;
       this.#inToday += sign * share.inToday;
@@ -252,14 +252,19 @@ export class Book implements Doubt {
       symbol,
       this.#world.aggregateNode(
         subject,
-        { values: {}, seenMs: this.#seenMs, silent, untold: (field) => this.#untoldOf(field) },
+        {
+          values: {},
+          seenMs: this.#seenMs,
+          silent,
+          missingMembers: (field) => this.#missingMembersOf(field),
+        },
         first,
       ),
     );
   }
 
   /** Returns the members whose part of a figure is unknown. */
-  #untoldOf(field: string): readonly string[] {
+  #missingMembersOf(field: string): readonly string[] {
     const partOf = ({ sums, pnlToday, equity }: Share): number => {
       const summed = summedFields.find((one) => one === field);
       if (summed !== undefined) return sums[summed];
@@ -323,7 +328,7 @@ export class Book implements Doubt {
     const oneMarket = symbol !== "" || this.#symbols?.size === 1;
     if (oneMarket && sum.unsized === 0) values.netSize = sum.size / unitScale;
     else if ("netSize" in values) delete values.netSize;
-    if (this.#untold > 0 || this.#isOpen) delete values.pnlToday;
+    if (this.#withoutPnlToday > 0 || this.#isOpen) delete values.pnlToday;
     else values.pnlToday = this.#pnlToday / usdScale;
     for (const field of summedFields) {
       if (this.#unsummed[field] > 0) delete values[field];

@@ -21,7 +21,7 @@ export function answersStage(
   const { settings, remembered, startedMs, moment, needs, before } = of;
   const { ruleSet } = settings;
   const { facts } = remembered;
-  const { world, kept, openings, told, holdings, counts, rights, gaps, today, profits } = of;
+  const { world, kept, openings, completeSince, holdings, counts, rights, gaps, today, profits } = of;
   const { alerts, noData, downtime, channels, own, throttles, endings } = of;
   const { noDataWatches, conditions, eventRules, series, named, wantedMarkets, aggregates } = of;
   const warn = (text: string): void => moment.note("warn", text);
@@ -91,7 +91,7 @@ export function answersStage(
       ...answers,
       ...{ alerts, life, holdings, market, named, series, checks, rights, restoring },
     }),
-    events: new EventAnswers({ ...answers, openings, today, endings, told, eventRules }),
+    events: new EventAnswers({ ...answers, openings, today, endings, completeSince, eventRules }),
     injected: new InjectedFacts({
       ...{ named, world, conditions, noData, noDataWatches, gaps, restoring },
       welcomed: (into) => warmUp.welcomed(into),

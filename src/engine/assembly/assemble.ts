@@ -1,7 +1,7 @@
 /** Composes the engine in stages, and starts it from the stored state. */
 import { firstLookMs } from "../../alerts/patience.ts";
 import { Deadlines } from "../../domain/structures/deadlines.ts";
-import { needsOf } from "../../state/wants.ts";
+import { needsOf } from "../../state/needs.ts";
 import { Moment } from "../moment.ts";
 import type { Remembered } from "../remembered.ts";
 import type { WatchSettings } from "../settings.ts";
@@ -48,7 +48,7 @@ export function assemble(
 function start(parts: Parts, remembered: Remembered): void {
   const { startedMs, moment, world, alerts, endings, downtime, conditions, named } = parts;
   for (const event of remembered.liquidations) endings.liquidations.remember(event, startedMs);
-  alerts.recall(remembered.keep, remembered.alerts, startedMs);
+  alerts.restoreNotifications(remembered.keep, remembered.alerts, startedMs);
   parts.restoring.restore(remembered, moment.builder);
   parts.daemon.noteNoData();
   for (const node of world.nodes.values()) named.prepare(node);

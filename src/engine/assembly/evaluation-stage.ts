@@ -25,7 +25,7 @@ export function evaluationStage(of: Made, later: Later): EvaluationParts {
     {
       ...{ ruleSet, wallets, pairs, deadlines },
       builder: () => moment.builder,
-      note: (sighted, into) => noData.note(sighted, into),
+      note: (rule, into) => noData.note(rule, into),
       startedMs: noData.startedMs,
       seenMs: (source, seen) => (goesOn ? world.lastSeenMs(source, seen) : null),
     },
@@ -53,7 +53,7 @@ export function evaluationStage(of: Made, later: Later): EvaluationParts {
 type Facts = ReturnType<typeof factReader>;
 
 function conditionsOf(of: Made, facts: Facts, windows: WindowPlan, later: Later): Conditions {
-  const { settings, moment, deadlines, world, alerts, noData, failing, told, today } = of;
+  const { settings, moment, deadlines, world, alerts, noData, failing, completeSince, today } = of;
   const { ruleSet, timezone } = settings;
   const judgesOld = settings.judgeOldPositions !== false;
   return new Conditions({
@@ -78,7 +78,7 @@ function conditionsOf(of: Made, facts: Facts, windows: WindowPlan, later: Later)
       world.walletOf(node)?.profit.explainedSince(ms, raisedMs) ??
       null,
     completeShare: (spec, node, atMs) => {
-      const shareOf = (subject: Subject) => told.share(spec, subject, atMs, today.startMs);
+      const shareOf = (subject: Subject) => completeSince.share(spec, subject, atMs, today.startMs);
       const members = later().aggregates.members(node);
       const shares = members.map((wallet) => shareOf({ scope: "wallet", wallet }));
       return members.length === 0 ? shareOf(node.subject) : Math.min(...shares.map((share) => share ?? 1));

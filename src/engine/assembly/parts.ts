@@ -18,12 +18,12 @@ import type { WantedMarkets } from "../../evaluate/wanted-markets.ts";
 import type { Holdings } from "../../state/accounts/holdings.ts";
 import type { Openings } from "../../state/accounts/openings.ts";
 import type { Rights } from "../../state/accounts/rights.ts";
-import type { CompleteSince } from "../../state/complete-since.ts";
+import type { CompletenessTimes } from "../../state/completeness-times.ts";
 import type { Counts } from "../../state/counts.ts";
 import type { Today } from "../../state/day/today.ts";
+import type { Needs } from "../../state/needs.ts";
 import type { ProfitGaps } from "../../state/profit/profit-gaps.ts";
 import type { Profits } from "../../state/profit/profits.ts";
-import type { Needs } from "../../state/wants.ts";
 import type { NamedValues } from "../../state/windows/named-values.ts";
 import type { Series } from "../../state/windows/series.ts";
 import type { World } from "../../state/world.ts";
@@ -66,7 +66,7 @@ export interface StateParts {
   /** Wallets that were watched before a reload. */
   readonly kept: ReadonlySet<string>;
   readonly openings: Openings;
-  readonly told: CompleteSince;
+  readonly completeSince: CompletenessTimes;
   readonly holdings: Holdings;
   readonly counts: Counts;
   readonly rights: Rights;

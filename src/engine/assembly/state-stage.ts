@@ -3,7 +3,7 @@ import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import { Holdings } from "../../state/accounts/holdings.ts";
 import { Openings } from "../../state/accounts/openings.ts";
 import { Rights } from "../../state/accounts/rights.ts";
-import { CompleteSince } from "../../state/complete-since.ts";
+import { CompletenessTimes } from "../../state/completeness-times.ts";
 import { Counts } from "../../state/counts.ts";
 import { Today } from "../../state/day/today.ts";
 import { ProfitGaps } from "../../state/profit/profit-gaps.ts";
@@ -22,16 +22,23 @@ export function stateStage(of: Beginning, later: Later): StateParts {
   before?.world.serve(settings.wallets, needs, onNew, onGone);
   const kept = new Set(world.wallets.keys());
   for (const one of settings.wallets) world.addWallet(one);
-  const told = before?.told ?? new CompleteSince();
+  const completeSince = before?.completeSince ?? new CompletenessTimes();
   const holdings = before?.holdings ?? new Holdings();
   const gaps = new ProfitGaps();
   const today = new Today({
-    ...{ wallets: world.wallets, told, timezone: settings.timezone, deadlines, builder, nowMs: startedMs },
+    ...{
+      wallets: world.wallets,
+      completeSince: completeSince,
+      timezone: settings.timezone,
+      deadlines,
+      builder,
+      nowMs: startedMs,
+    },
     rolled: (into) => later().figures.newDay(into),
     before: before?.today,
   });
   return {
-    ...{ world, kept, told, holdings, gaps, today },
+    ...{ world, kept, completeSince: completeSince, holdings, gaps, today },
     openings: before?.openings ?? new Openings(remembered.facts),
     counts: before?.counts ?? new Counts(remembered.keep),
     rights: new Rights({

@@ -115,10 +115,10 @@ export class MarketAnswers {
     const answered = unpriced.length === 0 ? entries : [...entries, ...unpriced];
     for (const market of answered)
       this.#parts.conditions.judgeNode(this.#world.marketNode(market.symbol), "markets", builder);
-    const told = live ? new Set(answered.map((market) => market.symbol)) : null;
+    const answeredSymbols = live ? new Set(answered.map((market) => market.symbol)) : null;
     const touched = new Set<string>();
     const { accounts, assessment } = this.#world;
-    for (const account of told === null ? accounts.all() : accounts.inMarkets(told)) {
+    for (const account of answeredSymbols === null ? accounts.all() : accounts.inMarkets(answeredSymbols)) {
       if (accounts.dependsOn(account, moved)) {
         assessment.assess(account);
         noteReading(account, true);

@@ -23,7 +23,7 @@ export interface MarketWarningsParts {
 
 export class MarketWarnings {
   readonly #parts: MarketWarningsParts;
-  #toldUnlisted: boolean;
+  #reportedUnlisted: boolean;
   readonly #reportedMismatches: Set<string>;
   /** The defect of each market's prices in the newest answer. */
   readonly #badPrices = new Map<string, string>();
@@ -31,7 +31,7 @@ export class MarketWarnings {
   /** @param before the warnings of the watch that is replaced at a reload */
   constructor(parts: MarketWarningsParts, before: MarketWarnings | undefined) {
     this.#parts = parts;
-    this.#toldUnlisted = before ? before.#toldUnlisted : false;
+    this.#reportedUnlisted = before ? before.#reportedUnlisted : false;
     this.#reportedMismatches = before ? before.#reportedMismatches : new Set();
   }
 
@@ -66,8 +66,8 @@ export class MarketWarnings {
 
   /** Reports once the symbols of rules that the exchange does not list: a rule that waits for one never fires. */
   noteUnlisted(listed: readonly string[]): void {
-    if (this.#toldUnlisted || listed.length === 0) return;
-    this.#toldUnlisted = true;
+    if (this.#reportedUnlisted || listed.length === 0) return;
+    this.#reportedUnlisted = true;
     for (const { rule, symbol, nearest } of unlistedSymbols(this.#parts.ruleSet, listed)) {
       const meant = nearest === null ? "" : `; did you mean ${nearest}?`;
       this.#parts.warn(`${rule}: the exchange lists no market ${symbol}${meant}`);

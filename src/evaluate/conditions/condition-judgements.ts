@@ -3,10 +3,10 @@
 import { type Lifecycle, withoutHeld } from "../../alerts/lifecycle.ts";
 import type { Severity } from "../../domain/alerts/alert.ts";
 import { type ConditionRule, type Env, type Judgement, judge, type RuleSet } from "../../rules/index.ts";
+import { isProfit } from "../../state/needs.ts";
 import type { ExplainedFlow } from "../../state/profit/changes/explained-flows.ts";
 import type { Doubt } from "../../state/profit/profit-doubt.ts";
 import type { SubjectNode } from "../../state/subjects.ts";
-import { isProfit } from "../../state/wants.ts";
 import { type Judged, judgeBothEnds } from "./both-ends.ts";
 import type { Instance } from "./instance.ts";
 import { type judgeOld, oldFromMs } from "./old-accounts.ts";

@@ -2,9 +2,9 @@
 
 import type { Scope } from "../../domain/subject.ts";
 import type { ConditionRule, RuleSet, Window, WindowPath, WindowSpec } from "../../rules/index.ts";
+import { isProfit } from "../../state/needs.ts";
 import { noWindows, type SubjectNode, windowsOf } from "../../state/subjects.ts";
 import type { WatchedWallet } from "../../state/wallets/watched.ts";
-import { isProfit } from "../../state/wants.ts";
 import type { WindowPlan } from "../../state/windows/windows.ts";
 import { applies } from "../selection.ts";
 import { PresentWindow } from "./present-window.ts";

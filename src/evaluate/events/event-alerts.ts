@@ -4,7 +4,7 @@ import type { NewAlert } from "../../alerts/live-alert.ts";
 import type { Throttles } from "../../alerts/routing/throttles.ts";
 import { eventDetailsOf } from "../../alerts/texts/details.ts";
 import { type Alert, severityRank } from "../../domain/alerts/alert.ts";
-import { type BuiltInRule, blindRule } from "../../domain/alerts/built-in.ts";
+import { type BuiltInRule, noDataRule } from "../../domain/alerts/built-in.ts";
 import type { TemplateFacts } from "../../domain/alerts/template-data.ts";
 import type { Event } from "../../domain/event.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
@@ -80,7 +80,7 @@ export class EventAlerts {
     const { alertId } = this.#raiseBuiltIn(
       event,
       {
-        rule: blindRule,
+        rule: noDataRule,
         severity,
         labels: { source: open[0]!.unknown.source ?? "" },
         summary: `${eventSubject(event)}: ${what} was not judged by ${names}`,
@@ -89,7 +89,7 @@ export class EventAlerts {
       },
       builder,
     );
-    return { rule: blindRule, alertId, word: "never" };
+    return { rule: noDataRule, alertId, word: "never" };
   }
 
   /**

@@ -5,7 +5,7 @@
 
 import type { RuleOfSubject } from "../../alerts/own/gaps.ts";
 import type { Alert } from "../../domain/alerts/alert.ts";
-import { blindRule } from "../../domain/alerts/built-in.ts";
+import { noDataRule } from "../../domain/alerts/built-in.ts";
 import { type Event, type EventKind, eventName } from "../../domain/event.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { KeptValues } from "../../domain/stored/kept.ts";
@@ -105,7 +105,7 @@ export class EventRules {
     for (const alert of alerts) {
       if (alert.shadow || !alert.eventKey?.startsWith("liquidation:")) continue;
       const key = alert.eventKey.slice("liquidation:".length);
-      const word = alert.rule === blindRule ? "never" : (ruleOf(alert.rule)?.acknowledge ?? null);
+      const word = alert.rule === noDataRule ? "never" : (ruleOf(alert.rule)?.acknowledge ?? null);
       this.#acknowledgements.remember(key, { rule: alert.rule, alertId: alert.id, word });
     }
     const events = new Map(held.map((event) => [eventName(event.kind, event.key), event]));

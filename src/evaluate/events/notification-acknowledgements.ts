@@ -1,6 +1,6 @@
 /** Acknowledgements of the exchange's notifications, by the rules that matched them and the liquidations that they report. */
 import { type AcknowledgeSettings, acknowledgeWord } from "../../alerts/acknowledge.ts";
-import { blindRule } from "../../domain/alerts/built-in.ts";
+import { noDataRule } from "../../domain/alerts/built-in.ts";
 import type { AckStatus, AckWord } from "../../domain/alerts/delivery.ts";
 import type { Event } from "../../domain/event.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
@@ -46,7 +46,7 @@ export class NotificationAcknowledgements {
     const rules = new Map<string, number[]>();
     for (const match of all) rules.set(match.rule, [...(rules.get(match.rule) ?? []), match.alertId]);
     const status = word === "always" ? "due" : word === "never" ? "left" : "waiting";
-    const unjudged = all.some((match) => match.rule === blindRule);
+    const unjudged = all.some((match) => match.rule === noDataRule);
     const reason = unjudged
       ? "what its rules read was not known"
       : word === "never"

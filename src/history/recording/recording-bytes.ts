@@ -1,7 +1,7 @@
-/** Bytes of the recording, written and read one after the other. */
+/** Sequential writing and reading of the bytes of a recording. */
 
 const firstRoom = 65_536;
-/** Whole numbers up to here survive doubling and a sign. */
+/** Maximum whole number that can be doubled and signed exactly. */
 export const maxWhole = 2 ** 51;
 
 export class ByteWriter {
@@ -20,7 +20,7 @@ export class ByteWriter {
     this.#bytes[this.at++] = value;
   }
 
-  /** Room for one bit each, all of them 0. @returns where they stand */
+  /** Reserves `count` bits, all 0. @returns their position */
   bits(count: number): number {
     const start = this.at;
     const length = (count + 7) >>> 3;
@@ -76,7 +76,7 @@ export class ByteWriter {
   }
 }
 
-/** Reading beyond the end throws a RangeError. */
+/** Reads bytes; reading beyond the end throws a RangeError. */
 export class ByteReader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -93,7 +93,7 @@ export class ByteReader {
     return this.#bytes.readUInt8(this.#at++);
   }
 
-  /** The place of `count` bits; goes on behind them. */
+  /** Returns the position of `count` bits, and skips them. */
   bits(count: number): number {
     const start = this.#at;
     this.#at += (count + 7) >>> 3;
@@ -134,7 +134,7 @@ export class ByteReader {
   }
 }
 
-/** 0, -1, 1, -2, … as 0, 1, 2, 3, … */
+/** Encodes 0, -1, 1, -2, … as 0, 1, 2, 3, … */
 export function zigzag(value: number): number {
   return value >= 0 ? value * 2 : -value * 2 - 1;
 }

@@ -1,17 +1,17 @@
 /**
- * The format of a recording: observations as bytes, each as what differs from the one before it of the same kind and owner. Nothing
- * here knows what an observation holds: a new kind needs no change. What comes out is what went in: keys in their order, missing and undefined
- * told apart, bigints, Infinity, NaN, -0.
+ * The format of a recording: observations as bytes, each as its difference from the previous one of the same kind and owner.
+ * The format does not depend on the kinds of observations: a new kind needs no change. It is lossless: the order of keys,
+ * missing and undefined values, bigints, Infinity, NaN and -0 are preserved.
  *
  *   record    stream (kind and owner; 0: a new one), then its value against the stream's last
  *   object    the same keys as before: a bit for each key, then the values that changed; else its keys and all values
  *   list      the same members as before: a bit for each, then those that changed; else for each which one it was before
  *   whole     the difference from the number before it, in 1 to 8 bytes, bigints too
  *   decimal   a double that is a whole number of 1/100 … 1/10^9: that number, likewise
- *   text      a number in a table of the latest texts, or itself
+ *   text      a number in a table of the latest texts, or the text
  *
- * Writer and reader keep the same picture of each stream, its last observation (`Picture`): there are thousands, for months,
- * so the writer holds on to what it was handed, and to no copy. Observations are never changed once they are made.
+ * The writer and the reader keep the same last observation of each stream (`Picture`). There are thousands, for months, so the
+ * writer keeps references to the observations, not copies. Observations are immutable.
  */
 import { maxWhole } from "./recording-bytes.ts";
 
@@ -43,9 +43,9 @@ export const tags = {
 
 export const scales = [1e2, 1e4, 1e6, 1e9] as const;
 
-/** Streams 0 and 1 are marks. */
+/** Streams 0 and 1 are markers. */
 export const newStream = 0;
-/** The next record is a repetition of one that was written before the point at which reading can begin. */
+/** Marker: the next record repeats one from before the point at which reading can begin. */
 export const carriedMark = 1;
 export const firstStream = 2;
 export const textsKept = 4_096;
@@ -57,7 +57,7 @@ export interface Shape {
   readonly keys: readonly string[];
 }
 
-/** The whole number that a difference is from: 0 where none is known. */
+/** Returns the whole number to which a difference refers: 0 if none is known. */
 export function wholeOf(known: unknown): number {
   return typeof known === "number" && Number.isInteger(known) && Math.abs(known) < maxWhole ? known : 0;
 }

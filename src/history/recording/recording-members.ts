@@ -1,14 +1,14 @@
-/** The members of lists in a recording: which one of the known ones a new one is, only changed. */
+/** Matches the members of a new list to known members that only changed. */
 import { nothing } from "./recording-picture.ts";
 
-/** Members of an observation's own list that are remembered while they are not in it: markets are told of in parts. */
+/** Maximum absent members of an observation's list that are kept, as answers may contain only a part of the markets. */
 const absentKept = 128;
-/** The number of known members that are compared with a new one. */
+/** The number of known members that are compared with a new member. */
 const compared = 64;
 
 /**
- * Maps new members of a list to the known ones. Used by writer and reader alike, so that both come to the same list. `find`
- * is the writer's: the reader is told.
+ * Maps new members of a list to the known ones. The writer and the reader use it in the same way, so that both get the same
+ * list. Only the writer calls `find`: the reader reads its result.
  */
 export class Places {
   readonly #known: readonly unknown[];
@@ -20,7 +20,7 @@ export class Places {
     this.#known = known;
   }
 
-  /** @returns the place of the member that `value` was before, or -1 */
+  /** @returns the index of the known member that `value` is a change of, or -1 */
   find(value: unknown): number {
     const known = this.#known;
     const count = Math.min(known.length, compared);
@@ -41,7 +41,7 @@ export class Places {
     this.#after.push(now);
   }
 
-  /** The members from here on: those of now in their order, then some of those that are not among them. */
+  /** Returns the members after this list: its own in order, then some absent ones. */
   after(): readonly unknown[] {
     const after = this.#after;
     if (after.length === 0) return after;
@@ -55,7 +55,7 @@ export class Places {
   }
 }
 
-/** @returns whether it has members with names, and is not the value that stands for nothing known */
+/** @returns true if it has named members, and is not the unknown value */
 export function isObject(known: unknown): known is Record<string, unknown> {
   return typeof known === "object" && known !== null && known !== nothing && !Array.isArray(known);
 }
@@ -67,8 +67,8 @@ export function hasKeys(value: Record<string, unknown>, keys: readonly string[])
 }
 
 /**
- * True if each member stands where it stood. Looked at in every answer, so told by first values alone: an order that took
- * another's place is that one, changed.
+ * Returns true if each member has its former index. Called for every answer, so it compares only first values: an order at
+ * the index of another one counts as that one, changed.
  */
 export function inPlace(value: readonly unknown[], members: readonly unknown[]): boolean {
   if (value.length !== members.length) return false;
@@ -80,8 +80,8 @@ export function inPlace(value: readonly unknown[], members: readonly unknown[]):
 }
 
 /**
- * True if an object is the one that is known, only changed: told by its first value (a symbol, an index), and, where two are
- * looked at, by its second where that is a text, too (the symbol and number of an order, the kind and key of an event).
+ * Returns true if an object is a change of the known one: by its first value (a symbol, an index), and, if two are compared,
+ * also by its second one if that is a text (the symbol and number of an order, the kind and key of an event).
  */
 function isSame(value: unknown, known: unknown, looked: 1 | 2): boolean {
   if (!isObject(value) || !isObject(known)) return false;

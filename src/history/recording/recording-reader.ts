@@ -1,4 +1,4 @@
-/** Bytes of a recording as the observations that they were: the other half of recording-writer.ts. */
+/** Decodes the bytes of a recording into observations: the inverse of recording-writer.ts. */
 import type { Observation } from "../../domain/observation.ts";
 import { ByteReader, unzigzag } from "./recording-bytes.ts";
 import {
@@ -19,11 +19,11 @@ import { nothing, Picture } from "./recording-picture.ts";
 
 export interface Read {
   readonly observation: Observation;
-  /** It stands here a second time, for those who begin to read here. */
+  /** True for a repeated record, for readers that begin here. */
   readonly carried: boolean;
 }
 
-/** Reads what one RecordingWriter wrote, from its first byte on. */
+/** Reads the output of one RecordingWriter, from its first byte on. */
 export class RecordingReader {
   readonly #streams: Picture[] = [];
   readonly #shapes: Shape[] = [];
@@ -31,11 +31,11 @@ export class RecordingReader {
   #nextPlace = 0;
   #depth = 0;
   #in = new ByteReader(Buffer.alloc(0));
-  /** The place of what is being read: whose picture it is held against, and under which key of the observation it stands. */
+  /** The position of the value being read: its picture, and its key in the observation. */
   #picture = new Picture();
   #key = "";
 
-  /** @throws when the bytes are not what was written */
+  /** @throws if the bytes are damaged */
   *read(bytes: Buffer): Generator<Read> {
     this.#in = new ByteReader(bytes);
     while (this.#in.more) {
@@ -180,7 +180,7 @@ function objectOf(keys: readonly string[], values: readonly unknown[]): object {
   const made: Record<string, unknown> = {};
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i] as string;
-    // Assigned, it would be the object's prototype.
+    // An assignment would set the object's prototype.
     if (key === "__proto__")
       Object.defineProperty(made, key, {
         value: values[i],

@@ -6,7 +6,7 @@ import { Picture } from "./recording-picture.ts";
 
 class Stream extends Picture {
   readonly id: number;
-  /** The number of the observation's keys. */
+  /** Count of the observation's keys. */
   readonly keys: number;
   /** Another one of the same kind and owner. */
   readonly next: Stream | undefined;
@@ -20,8 +20,8 @@ class Stream extends Picture {
 }
 
 /**
- * Finds the stream of an observation: those of its kind that name the same owner in the same way. A poor choice costs bytes,
- * never exactness. No text is made of it, as that would cost as much as the rest.
+ * Finds the stream of an observation: its kind and its owner's parts. A wrong choice costs bytes, not exactness. No key text
+ * is built, as that would cost as much as the rest.
  */
 export class Streams {
   readonly #byKind = new Map<string, Map<unknown, Stream>>();
@@ -55,7 +55,7 @@ export class Streams {
   }
 }
 
-/** The parts that may distinguish owners, in whatever kind. */
+/** The fields that may distinguish owners, in all kinds. */
 interface Known {
   readonly kind: string;
   readonly wallet?: unknown;

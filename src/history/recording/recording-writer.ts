@@ -18,11 +18,11 @@ import { hasKeys, inPlace, isObject, Places } from "./recording-members.ts";
 import { nothing, Picture } from "./recording-picture.ts";
 import { Streams } from "./recording-streams.ts";
 
-/** Texts longer than this are not kept in the table, which has so many places. */
-const longText = 64;
-/** Deeper values are JSON text: none of our own are that deep. */
-const deepest = 64;
-/** Beyond these, writing starts afresh: what is kept in memory has to have an end. */
+/** Maximum length of a text in the table of texts; longer ones would displace many short ones. */
+const maxTextLength = 64;
+/** Maximum depth of encoded values; deeper ones are JSON text. None of our own are that deep. */
+const maxDepth = 64;
+/** Limits after which writing starts anew, to bound the memory. */
 const maxShapes = 5_000;
 const maxStreams = 200_000;
 
@@ -34,7 +34,7 @@ export class RecordingWriter {
   readonly #textPlaces: (string | undefined)[] = new Array(textsKept).fill(undefined);
   #nextPlace = 0;
   #depth = 0;
-  /** The place of what is being written: whose picture it is held against, and under which key of the observation it stands. */
+  /** The position of the value being written: its picture, and its key in the observation. */
   #picture = new Picture();
   #key = "";
 
@@ -48,7 +48,7 @@ export class RecordingWriter {
     return this.#shapes.size >= maxShapes || this.#streams.all.length >= maxStreams;
   }
 
-  /** The last observation of each stream. */
+  /** Yields the last observation of each stream. */
   *last(): Generator<Observation> {
     for (const { last } of this.#streams.all) yield last as Observation;
   }
@@ -61,8 +61,8 @@ export class RecordingWriter {
   }
 
   /**
-   * @param carried it was recorded before, and stands here for those who begin to read here; left out where its stream has
-   * something newer already
+   * @param carried true: it was recorded before, and is repeated for readers that begin here; skipped if its stream has a
+   * newer one
    */
   write(observation: Observation, carried = false): void {
     const out = this.#out;
@@ -157,7 +157,7 @@ export class RecordingWriter {
     } else if (!value.isWellFormed()) {
       out.byte(tags.textRaw);
       out.text(value, "utf16le");
-    } else if (value.length > longText) {
+    } else if (value.length > maxTextLength) {
       out.byte(tags.textLong);
       out.text(value, "utf8");
     } else {
@@ -177,7 +177,7 @@ export class RecordingWriter {
       if (known !== null) out.byte(tags.null);
       return;
     }
-    if (this.#depth >= deepest) {
+    if (this.#depth >= maxDepth) {
       out.byte(tags.json);
       out.text(
         JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? `${inner}` : inner)),
@@ -185,7 +185,7 @@ export class RecordingWriter {
       );
       return;
     }
-    // Many accounts share what they may do.
+    // Many accounts share the same capabilities.
     if (value === known) return;
     this.#depth++;
     if (Array.isArray(value)) this.#list(value, known);
@@ -259,7 +259,7 @@ export class RecordingWriter {
         this.#put(value[i], members[i]);
         if (out.at !== before) out.setBit(bits, i);
       }
-      // Members that were away and are back as they were are a change, too.
+      // Members that return unchanged are a change, too.
       if (out.at === end && members.length === known.length) out.at = start;
       picture?.keep(key, value, value);
       return;
@@ -275,7 +275,7 @@ export class RecordingWriter {
         places.add(one);
         continue;
       }
-      // Whether it changed is known only when it is written; in front of it there is one byte for that.
+      // The result of the comparison is known only after writing; one byte before the value is reserved for it.
       out.whole(place + 1);
       const before = out.at;
       this.#put(one, members[place]);

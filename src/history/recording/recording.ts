@@ -1,12 +1,12 @@
 /**
- * The recording: everything that the watch was fed, as it was, for `retention.payloads`. A commit appends a row or a few,
- * each of them some hundred bytes of what differs (recording-format.ts).
+ * The recording: the unchanged input of the watch, kept for `retention.payloads`. A commit appends a few rows, each with some
+ * hundred bytes of differences (recording-format.ts).
  *
  *   rows   fresh ── ── ── ── ──  fresh ── ── ── ──  fresh ── ── …
- *          └ a section: read from its first row on, by a reader that knows nothing
+ *          └ a section: can be read from its first row on
  *
- * A section begins at each start of the daemon, wherever a watch begins, and at the latest every hour. At the hour nothing
- * is written twice at once: what was not seen for a while is carried over from the section before, a few with each commit.
+ * A section begins at each start of the daemon, with each new watch, and at least every hour. At the hour, observations that
+ * were not seen for a while are carried over from the previous section in small parts, a few with each commit.
  */
 import { setImmediate as breathe } from "node:timers/promises";
 import type Database from "better-sqlite3";
@@ -15,14 +15,14 @@ import type { Recorded, RecordingQuery } from "../../domain/ports.ts";
 import { RecordingReader } from "./recording-reader.ts";
 import { RecordingWriter } from "./recording-writer.ts";
 
-/** A section is this long at most. */
+/** Maximum length of a section, ms. */
 const sectionMs = 3_600_000;
-/** Several rows fill a page of the database better than one that needs two. */
+/** Maximum size of a row, bytes: several rows use a page of the database better than one that needs two pages. */
 const rowBytes = 900;
-/** An owner seen at least this often comes by itself, and need not be carried into a new section. */
+/** An owner that is seen again within this time is not carried into a new section, ms. */
 const soonMs = 60_000;
 const carriedAtOnce = 32;
-/** The last one of these says nothing of how things stand. */
+/** Kinds whose last observation is no state: they are not carried over. */
 const momentary: ReadonlySet<Observation["kind"]> = new Set<Observation["kind"]>([
   "time",
   "events",
@@ -41,13 +41,13 @@ const momentary: ReadonlySet<Observation["kind"]> = new Set<Observation["kind"]>
 export class RecordingLog {
   #writer: RecordingWriter | undefined;
   #beganMs = 0;
-  /** Newest time seen in this run. */
+  /** The newest time in this run. */
   #atMs = Number.NEGATIVE_INFINITY;
   #fresh = false;
-  /** The last write is not in the database. */
+  /** True if the last write is not in the database. */
   #broken = false;
   #carried: Observation[] = [];
-  /** Seen within a minute before the section began: carried into it when a minute of it did not bring it again. */
+  /** Streams seen within a minute before the section began: carried into it if they are not seen within its first minute. */
   #recent: Observation[] = [];
   readonly #insert: Database.Statement<[number, number, Buffer]>;
 
@@ -55,7 +55,7 @@ export class RecordingLog {
     this.#insert = db.prepare("INSERT INTO recording (at_ms, fresh, body) VALUES (?, ?, ?)");
   }
 
-  /** Within a transaction; after a rollback of it `rolledBack` has to be called. */
+  /** Requires a transaction; after its rollback `rolledBack` has to be called. */
   append(observations: readonly Observation[]): void {
     if (observations.length === 0) return;
     for (const observation of observations) {
@@ -74,7 +74,7 @@ export class RecordingLog {
     if (writer.length > 0) this.#row(writer);
   }
 
-  /** The last write is not in the database, and is written again: in a new section. */
+  /** Notes that the last write is not in the database: it is written again, in a new section. */
   rolledBack(): void {
     this.#broken = true;
     this.#writer?.take();
@@ -86,7 +86,7 @@ export class RecordingLog {
     if (before !== undefined && !this.#broken && !begins && !before.full)
       if (next.atMs - this.#beganMs < sectionMs) return before;
     if (before !== undefined && before.length > 0) this.#row(before);
-    // A watch that begins knows nothing of what was seen before; after a reload it goes on with all of it.
+    // A new watch does not have the earlier observations; after a reload it continues with all of them.
     if ((begins && !next.wentOn) || before === undefined) {
       this.#carried = [];
       this.#recent = [];
@@ -113,7 +113,7 @@ interface Row {
   readonly body: Buffer;
 }
 
-/** Rows read in one go, between which others have their turn. */
+/** Rows read at once; then the event loop runs. */
 const rowsAtOnce = 32;
 
 export class Recordings {
@@ -138,7 +138,7 @@ export class Recordings {
           reader = new RecordingReader();
           sections++;
         }
-        // Retention may take the rows that would come next: what follows on them cannot be read, up to a section's begin.
+        // Retention may delete the next rows: the rows after them cannot be read, up to the beginning of a section.
         else if (id !== next) reader = undefined;
         next = id + 1;
         if (reader === undefined) continue;
@@ -155,7 +155,7 @@ export class Recordings {
   recorded(): Omit<Recorded, "gaps"> | null {
     const span = this.#sql.span.get();
     if (span === undefined || span.from_ms === null || span.to_ms === null) return null;
-    // Not of the same order where the machine's clock was set back between two starts.
+    // The order differs if the machine's clock was set back between two starts.
     return { fromMs: Math.min(span.from_ms, span.to_ms), toMs: Math.max(span.from_ms, span.to_ms) };
   }
 
@@ -173,7 +173,7 @@ function statements(db: Database.Database) {
     begin: db.prepare<[number], { id: number }>(
       "SELECT id FROM recording WHERE fresh = 1 AND at_ms <= ? ORDER BY id DESC LIMIT 1",
     ),
-    // Retention takes whole sections.
+    // Retention deletes whole sections.
     oldest: db.prepare<[], { id: number | null }>("SELECT min(id) AS id FROM recording"),
     newest: db.prepare<[], { id: number | null }>("SELECT max(id) AS id FROM recording"),
     rows: db.prepare<[number, number], Row>(

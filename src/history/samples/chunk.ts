@@ -2,8 +2,8 @@
  * Many ticks of one owner and one layout as one compressed blob. Lossless: every bit of every float64 comes back.
  *
  *   columns   seq, atMs, then one for each series
- *   bits      each value XOR the one before it in its column: what did not change is zero
- *   bytes     by plane: all first bytes of a column, all second bytes, …: zeros and repeats lie together
+ *   bits      each value XOR the one before it in its column: unchanged values are zero
+ *   bytes     by plane: all first bytes of a column, all second bytes, …: zeros and repeats are adjacent
  *   zstd
  */
 import { compress, decompress } from "./compression.ts";
@@ -47,7 +47,7 @@ export interface Chunk {
   valuesAt(index: number): number[];
 }
 
-/** @param wanted which series are asked for, by index; default all. Others cost nothing but their decompression. */
+/** @param wanted returns true for the wanted series, by index; default all. Others cost only their decompression. */
 export function decodeChunk(
   body: Uint8Array,
   count: number,

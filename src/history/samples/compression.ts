@@ -1,7 +1,7 @@
 /** zstd for rarely read data. */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
-/** Below this a text is stored as it is: compressing costs more than it saves. */
+/** Length below which a text is stored uncompressed, as compression costs more than it saves. */
 const worthwhileChars = 256;
 const params = { [constants.ZSTD_c_compressionLevel]: 3 };
 
@@ -9,10 +9,10 @@ export function compress(bytes: Uint8Array | string): Buffer {
   return zstdCompressSync(bytes, { params });
 }
 
-/** No stored text is longer; a few bytes of somebody else's database could become any number otherwise. */
+/** Maximum length of a stored text: otherwise a few bytes of a foreign database could decompress to any size. */
 const maxUnpacked = 67_108_864;
 
-/** @param length how many bytes come out, where that is known: then they are not gathered piece by piece */
+/** @param length decompressed length, if known: then one buffer is used */
 export function decompress(bytes: Uint8Array, length?: number): Buffer {
   return length === undefined
     ? zstdDecompressSync(bytes, { maxOutputLength: maxUnpacked })
@@ -23,7 +23,7 @@ export function decompress(bytes: Uint8Array, length?: number): Buffer {
       });
 }
 
-/** A text as it is, or compressed where that is shorter. */
+/** Returns the text uncompressed, or compressed if that is shorter. */
 export function shorten(text: string): string | Buffer {
   if (text.length < worthwhileChars) return text;
   const packed = compress(text);

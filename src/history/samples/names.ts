@@ -1,10 +1,10 @@
 /**
  * Texts that repeat in every tick (owners, lists of series) are stored once and named by a number. The writer keeps the
- * numbers in memory; `forget` after a rollback, since some of them may have been taken back with it.
+ * numbers in memory; `forget` after a rollback, since some of them may have been rolled back.
  */
 import type Database from "better-sqlite3";
 
-/** More than a large installation has; beyond it the numbers are looked up again. */
+/** Maximum cached numbers, more than a large installation has; others are looked up again. */
 const maxRemembered = 50_000;
 
 export class Names {
@@ -19,12 +19,12 @@ export class Names {
     this.#add = db.prepare(`INSERT INTO ${table} (${column}) VALUES (?)`);
   }
 
-  /** @returns the number of `text`, or undefined when it was never stored */
+  /** @returns the number of `text`, or undefined if it is not stored */
   find(text: string): number | undefined {
     return this.#ids.get(text) ?? this.#find.get(text)?.id;
   }
 
-  /** The number of `text`, stored now when it is new. Within a transaction. */
+  /** Returns the number of `text`, and stores it if it is new. Requires a transaction. */
   idOf(text: string): number {
     const known = this.#ids.get(text);
     if (known !== undefined) return known;
@@ -34,7 +34,7 @@ export class Names {
     return id;
   }
 
-  /** The number of a list of series. The same array again costs one look-up: callers keep theirs. */
+  /** Returns the number of a list of series. The same array costs one look-up, so callers should keep theirs. */
   idOfList(list: readonly string[]): number {
     const known = this.#layoutIds.get(list);
     if (known !== undefined) return known;

@@ -1,13 +1,13 @@
 /**
- * Moves the tick log into chunks, in steps of a few milliseconds between which commits go on.
+ * Moves the tick log into chunks, in steps of a few milliseconds, between which commits can happen.
  *
- *   gather   read the log up to its end of now, a share of the owners at a time
+ *   gather   read the log up to its present end, a share of the owners at a time
  *   write    their chunks and roll-ups; they do not count yet
- *   turn     one small commit: the log is packed up to here; from now on the they count and the rows do not
+ *   turn     one small commit: the log is packed up to here; from now on the chunks count and the rows do not
  *   clear    delete the rows
  *
- * A crash or a full disk in between leaves chunks that never counted (thrown away next time) or rows that count no more
- * (deleted next time). At every moment a tick is read exactly once.
+ * A crash or a full disk in between leaves chunks that do not count (deleted next time) or rows that no longer count (deleted
+ * next time). At any time a tick is read exactly once.
  */
 import type Database from "better-sqlite3";
 import { encodeChunk } from "./chunk.ts";
@@ -16,16 +16,16 @@ import type { LogRow, TickLog } from "./ticklog.ts";
 
 /** Rows read, or deleted, in one step. */
 const rowsPerStep = 1_000;
-/** Rows held in memory at once: with more in the log, the owners are gathered in several shares. */
+/** Maximum rows in memory at once: with more in the log, the owners are gathered in several shares. */
 const rowsPerShare = 50_000;
-/** Ticks in one chunk at most: what has to be unpacked to read one of them. */
+/** Maximum ticks in one chunk: all of them are unpacked to read one. */
 const ticksPerChunk = 1_024;
 const chunkTicksPerStep = 512;
-/** So many figures of a roll-up are as much work as one tick of a chunk. */
+/** The number of figures of a roll-up that take as much work as one tick of a chunk. */
 const cellsPerTick = 4;
 
 export interface LogState {
-  /** Rows that are not in chunks. */
+  /** The number of rows that are not in chunks. */
   readonly rows: number;
   readonly oldestMs: number | null;
 }
@@ -54,7 +54,7 @@ export class Packing {
     return { rows: this.#log.lastSeq - packedTo, oldestMs: oldest?.at_ms ?? null };
   }
 
-  /** Does a little: at the first call begins, later goes on. @returns whether there is more to do */
+  /** Runs one step. @returns true if there is more to do */
   step(): boolean {
     this.#steps ??= this.#run();
     try {
@@ -102,7 +102,7 @@ export class Packing {
       for (const work of this.#pack(group, upto)) {
         sinceYield += work;
         if (sinceYield < chunkTicksPerStep) continue;
-        // Never across a yield: a commit of the daemon may come in between.
+        // Never across a yield, as the daemon may commit in between.
         this.#db.exec("COMMIT");
         sinceYield = 0;
         yield;
@@ -113,7 +113,7 @@ export class Packing {
     yield;
   }
 
-  /** Chunks and roll-ups of one owner and one layout. Yields, after each, how much work it was, in ticks. */
+  /** Writes chunks and roll-ups of one owner and one layout. Yields the work after each, in ticks. */
   *#pack(group: LogRow[], upto: number): Generator<number, void> {
     const { owner_id: ownerId, layout_id: layoutId, body } = group[0] as LogRow;
     const width = body.length >>> 3;

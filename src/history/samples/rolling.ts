@@ -1,6 +1,6 @@
 /**
- * Makes roll-ups where ticks are packed, catches up with what was packed before there were any, and merges those of a block
- * of time when it is over. Each step is one transaction of some ms; each sample enters exactly once:
+ * Makes roll-ups when ticks are packed, and of chunks from before roll-ups existed, and merges those of a block of time when
+ * it is over. Each step is one transaction of some ms; each sample enters exactly once:
  *
  *   new samples     together with their chunks, which count or do not count with them (packing.ts)
  *   old chunks      one by one, in the transaction that notes how far it has come
@@ -12,9 +12,9 @@ import { decodeChunk } from "./chunk.ts";
 import { encodeRollUps, RollUpTable, StoredRollUps } from "./rollup-table.ts";
 import { blockMs } from "./rollups.ts";
 
-/** Figures in one stored roll-up at most, buckets × series: what is packed and unpacked at once. */
+/** Maximum figures in one stored roll-up, buckets × series: they are packed and unpacked at once. */
 const cellsAtOnce = 4_096;
-/** Samples come late; what comes later still stands beside what was merged. */
+/** Time for late samples before a block is merged, ms; roll-ups of later ones remain separate. */
 const mergeAfterMs = 3_600_000;
 const resolutions: readonly Resolution[] = ["minute", "hour"];
 
@@ -23,7 +23,7 @@ export interface TickSource {
   readonly ownerId: number;
   readonly layoutId: number;
   readonly width: number;
-  /** The end of the log: what is stored counts when it is packed up to here. */
+  /** The end of the log: the roll-ups count once the log is packed up to here. */
   readonly upto: number;
 }
 
@@ -49,12 +49,12 @@ export class Rolling {
     this.#sql = statements(db);
   }
 
-  /** A table for the minutes of ticks. */
+  /** Returns a table for the minutes of ticks. */
   minutes(width: number): RollUpTable {
     return new RollUpTable(width, resolutionMs.minute);
   }
 
-  /** Stores what a table of minutes holds, and the hours of it. Within a transaction. Yields after each row with the figures in it. */
+  /** Stores a table of minutes, and its hours. Requires a transaction. Yields the number of figures after each row. */
   *store(source: TickSource, minutes: RollUpTable): Generator<number, void> {
     if (source.width === 0) return;
     const hours = new RollUpTable(source.width, resolutionMs.hour);
@@ -70,12 +70,12 @@ export class Rolling {
     }
   }
 
-  /** Removes what a packing that was given up left. @returns whether there is more of it */
+  /** Deletes some remains of an aborted packing. @returns true if there are more */
   dropOrphans(packedTo: number): boolean {
     return this.#sql.dropOrphans.run(packedTo).changes > 0;
   }
 
-  /** Rolls up the next chunk of before there were roll-ups. @returns whether there may be more */
+  /** Rolls up the next chunk from before roll-ups existed. @returns true if there may be more */
   catchUp(): boolean {
     const { rolled_from, rolled_to, packed_to } = this.#sql.pulse.get()!;
     if (rolled_from >= rolled_to) return false;
@@ -97,7 +97,7 @@ export class Rolling {
     return row !== undefined;
   }
 
-  /** Merges some roll-ups of a block that is over. @returns whether there may be more */
+  /** Merges some roll-ups of a block that is over. @returns true if there may be more */
   merge(nowMs: number): boolean {
     for (const resolution of resolutions) {
       const overMs = Math.floor((nowMs - mergeAfterMs) / blockMs[resolution]) * blockMs[resolution];
@@ -156,7 +156,7 @@ export class Rolling {
   }
 }
 
-/** Parts of a table of which none lies in two blocks or is too large. */
+/** Splits a table into parts that lie in one block each and are not too large. */
 function* inBlocks(table: RollUpTable, resolution: Resolution): Iterable<RollUpTable> {
   const most = Math.max(1, Math.floor(cellsAtOnce / table.width));
   const blockOf = (bucket: number) => Math.floor(table.times[bucket]! / blockMs[resolution]);
@@ -168,7 +168,7 @@ function* inBlocks(table: RollUpTable, resolution: Resolution): Iterable<RollUpT
   }
 }
 
-/** @param rows what was committed earlier first */
+/** @param rows in the order of commits */
 function mergeTables(rows: readonly MergeRow[], width: number, bucketMs: number): RollUpTable {
   const tables = rows.map((row) => unpacked(row, width, bucketMs));
   const merged = new RollUpTable(width, bucketMs);

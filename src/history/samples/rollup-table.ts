@@ -2,12 +2,12 @@
  * Figures of the samples of one owner and one layout by bucket: gathered from ticks, and kept compressed.
  *
  *   kinds     when, count, lastMs, last, min, max, sum, sumSquares: each a column, series after series
- *   bits      each number XOR what it is likely to be (the last one, the last times the count, …): a series that did not
- *             change within a bucket costs nothing but for its last
+ *   bits      each number XOR its prediction (the last one, the last times the count, …): a series that did not change
+ *             within a bucket costs only its last value
  *   bytes     by plane, as in chunk.ts
  *   zstd
  *
- * Lossless: every bit comes back, NaN as a NaN.
+ * Lossless: every bit is preserved, NaN as a NaN.
  */
 import type { StatsColumns } from "../../domain/stored/history.ts";
 import { compress, decompress } from "./compression.ts";
@@ -15,7 +15,7 @@ import { compress, decompress } from "./compression.ts";
 const kinds = ["count", "lastMs", "last", "min", "max", "sum", "sumSquares"] as const;
 type Kind = (typeof kinds)[number];
 
-/** Buckets in ascending order, while they are being gathered. Figures stand at `bucket × width + series`. */
+/** Buckets in ascending order, while they are gathered. The index of a figure is `bucket × width + series`. */
 export class RollUpTable {
   readonly width: number;
   readonly bucketMs: number;
@@ -39,7 +39,7 @@ export class RollUpTable {
     return this.times.length;
   }
 
-  /** Ticks come oldest first; of one moment in the order in which they were committed. */
+  /** Adds a tick. Ticks come oldest first, those of the same time in the order of commits. */
   addTick(atMs: number, valueAt: (index: number) => number): void {
     const at = this.#bucket(Math.floor(atMs / this.bucketMs) * this.bucketMs);
     const { count, lastMs, last, min, max, sum, sumSquares } = this.columns;
@@ -63,7 +63,7 @@ export class RollUpTable {
     }
   }
 
-  /** Takes a bucket of another table of this width in; those come in ascending order, and the later part of one after the earlier. */
+  /** Adds a bucket of another table of this width. They come in ascending order, and the later part of a bucket after the earlier. */
   addBucket(from: RollUpTable, bucket: number): void {
     const at = this.#bucket(Math.floor(from.times[bucket]! / this.bucketMs) * this.bucketMs);
     const mine = this.columns;
@@ -87,7 +87,7 @@ export class RollUpTable {
     }
   }
 
-  /** The stored roll-ups, to be gathered on. */
+  /** Returns the table of stored roll-ups, to which more can be added. */
   static of(stored: StoredRollUps, width: number, bucketMs: number): RollUpTable {
     const table = new RollUpTable(width, bucketMs);
     table.times.push(...stored.times);
@@ -99,7 +99,7 @@ export class RollUpTable {
     return table;
   }
 
-  /** The buckets from one index to before another as a table of their own. */
+  /** Returns the buckets from one index to before another as a table. */
   slice(from: number, to: number): RollUpTable {
     const part = new RollUpTable(this.width, this.bucketMs);
     part.times.push(...this.times.slice(from, to));
@@ -108,7 +108,7 @@ export class RollUpTable {
     return part;
   }
 
-  /** All figures of one series. */
+  /** Returns all figures of one series. */
   series(index: number): StatsColumns {
     const { columns, width } = this;
     const of = (kind: Kind) => this.times.map((_, bucket) => columns[kind][bucket * width + index]!);
@@ -183,15 +183,15 @@ export function encodeRollUps(table: RollUpTable): Buffer {
   return compress(planes);
 }
 
-/** The prediction for the figures of one series, and where they go. */
+/** The prediction for the figures of one series, and their columns. */
 interface Figures {
-  readonly room: ArrayBuffer;
+  readonly memory: ArrayBuffer;
   readonly index: number;
   readonly count: Float64Array;
   readonly last: Float64Array;
 }
 
-/** Figures as they are stored: read series by series, so that those nobody asks for cost nothing. */
+/** Stored figures, decoded by series, so that unwanted series cost nothing. */
 export class StoredRollUps {
   readonly times: readonly number[];
   readonly #planes: Buffer;
@@ -217,17 +217,17 @@ export class StoredRollUps {
     this.#firstOffsets = width === 0 ? new Float64Array(0) : this.#offsets(0, firsts);
   }
 
-  /** All figures of one series. */
+  /** Returns all figures of one series. */
   series(index: number): StatsColumns {
     const length = this.#length;
-    const room = new ArrayBuffer(8 * length * (kinds.length + 1));
-    const count = index === 0 ? this.#firstCounts : this.#counts(index, room);
-    const offsets = index === 0 ? this.#firstOffsets : this.#offsets(index, room);
-    const lastMs = new Float64Array(room, 8 * length * kinds.length, length);
+    const memory = new ArrayBuffer(8 * length * (kinds.length + 1));
+    const count = index === 0 ? this.#firstCounts : this.#counts(index, memory);
+    const offsets = index === 0 ? this.#firstOffsets : this.#offsets(index, memory);
+    const lastMs = new Float64Array(memory, 8 * length * kinds.length, length);
     for (let b = 0; b < length; b++) lastMs[b] = this.times[b]! + offsets[b]!;
-    const last = this.#column("last", index, room);
+    const last = this.#column("last", index, memory);
     for (let b = 0, before = 0; b < length; b++) before = last.take(b, before);
-    const of = { room, index, count, last: last.values };
+    const of = { memory, index, count, last: last.values };
     const min = this.#figures("min", of);
     const max = this.#figures("max", of);
     const sum = this.#figures("sum", of, min, max);
@@ -235,8 +235,8 @@ export class StoredRollUps {
     return { count, lastMs, last: last.values, min, max, sum, sumSquares };
   }
 
-  #counts(index: number, room: ArrayBuffer): Float64Array {
-    const column = this.#column("count", index, room);
+  #counts(index: number, memory: ArrayBuffer): Float64Array {
+    const column = this.#column("count", index, memory);
     const { values } = column;
     for (let b = 0; b < this.#length; b++)
       column.take(
@@ -246,31 +246,31 @@ export class StoredRollUps {
     return values;
   }
 
-  #offsets(index: number, room: ArrayBuffer): Float64Array {
-    const column = this.#column("lastMs", index, room);
+  #offsets(index: number, memory: ArrayBuffer): Float64Array {
+    const column = this.#column("lastMs", index, memory);
     for (let b = 0; b < this.#length; b++) column.take(b, index === 0 ? 0 : this.#firstOffsets[b]!);
     return column.values;
   }
 
   #figures(
     kind: "min" | "max" | "sum" | "sumSquares",
-    { room, index, count, last }: Figures,
+    { memory, index, count, last }: Figures,
     min: Float64Array = last,
     max: Float64Array = last,
     sum: Float64Array = last,
   ): Float64Array {
-    const column = this.#column(kind, index, room);
+    const column = this.#column(kind, index, memory);
     for (let b = 0; b < this.#length; b++)
       column.take(b, likelyFigure(kind, count[b]!, last[b]!, min[b]!, max[b]!, sum[b]!));
     return column.values;
   }
 
-  /** @param room for the columns of all kinds of one series: a piece of memory for each would cost more than its numbers */
-  #column(kind: Kind, index: number, room: ArrayBuffer): Column {
+  /** @param memory for the columns of all kinds of one series: separate memory for each would cost more than its numbers */
+  #column(kind: Kind, index: number, memory: ArrayBuffer): Column {
     const length = this.#length;
     const which = kinds.indexOf(kind);
     const offset = 8 * length * (1 + which * this.#width);
-    const column = new Column(length, room, 8 * length * which);
+    const column = new Column(length, memory, 8 * length * which);
     readColumn(this.#planes, offset, length * this.#width, index * length, column.words);
     return column;
   }
@@ -280,7 +280,7 @@ function likelyTime(before: number | undefined, bucketMs: number): number {
   return before === undefined ? 0 : before + bucketMs;
 }
 
-/** The series of a layout are seen together. */
+/** Predicts the count: the series of a layout have their samples at the same times. */
 function likelyCount(ofFirst: number | undefined, before: number): number {
   return ofFirst ?? before;
 }
@@ -306,18 +306,18 @@ function likelyFigure(
   }
 }
 
-/** To look at the bits of a double. */
+/** For access to the bits of a double. */
 const likelyDouble = new Float64Array(1);
 const likelyWords = new Uint32Array(likelyDouble.buffer);
 
-/** Doubles as what they differ by from likely ones. */
+/** Encodes doubles as differences from their predictions. */
 class Column {
   readonly values: Float64Array;
   readonly words: Uint32Array;
 
-  constructor(count: number, room = new ArrayBuffer(8 * count), offset = 0) {
-    this.values = new Float64Array(room, offset, count);
-    this.words = new Uint32Array(room, offset, 2 * count);
+  constructor(count: number, memory = new ArrayBuffer(8 * count), offset = 0) {
+    this.values = new Float64Array(memory, offset, count);
+    this.words = new Uint32Array(memory, offset, 2 * count);
   }
 
   put(index: number, value: number, likely: number): void {
@@ -331,7 +331,7 @@ class Column {
   }
 
   #flip(index: number, likely: number): void {
-    // Machines and versions may write different NaNs: none of their bits is likely.
+    // Machines and versions may write different NaNs, so a NaN is not predicted.
     likelyDouble[0] = Number.isNaN(likely) ? 0 : likely;
     this.words[index * 2]! ^= likelyWords[0]!;
     this.words[index * 2 + 1]! ^= likelyWords[1]!;
@@ -345,7 +345,7 @@ class Column {
   }
 }
 
-/** @param total how many numbers the whole column has  @param from the first that is wanted  @param words of all that are */
+/** @param total count of numbers in the whole column  @param from index of the first wanted one  @param words of all wanted ones */
 function readColumn(
   planes: Uint8Array,
   offset: number,

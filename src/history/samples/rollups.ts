@@ -1,8 +1,8 @@
 /**
- * Buckets of one owner, oldest first, out of roll-ups, ticks that were packed before there were roll-ups, and the tick log
- * together. What is stored of a bucket are parts of it: those of each packing and each layout become one here.
+ * Buckets of one owner, oldest first, from roll-ups, ticks that were packed before roll-ups existed, and the tick log. A
+ * bucket is stored in parts, one for each packing and layout; they are merged here.
  *
- * Read block by block: no stored roll-up lies in two, so each block is looked at in one moment, whoever writes meanwhile.
+ * Read by block, each from one snapshot: no stored roll-up lies in two blocks.
  */
 import { setImmediate as breathe } from "node:timers/promises";
 import type Database from "better-sqlite3";
@@ -25,20 +25,20 @@ import { RollUpTable, StoredRollUps } from "./rollup-table.ts";
 import type { Tail } from "./tail.ts";
 import { valuesOf } from "./ticklog.ts";
 
-/** The span that is read, and merged, at once. */
+/** The span that is read and merged at once, ms. */
 export const blockMs: Readonly<Record<Resolution, number>> = {
   minute: 6 * 3_600_000,
   hour: 16 * 86_400_000,
 };
 
-/** Buckets returned before the event loop turns. */
+/** Buckets returned before the event loop runs. */
 const bucketsPerBreath = 512;
 
 /** Buckets of one layout within one block. */
 interface Part {
   readonly view: View;
   readonly times: readonly number[];
-  /** The columns of the series that are asked for. */
+  /** The columns of the wanted series. */
   readonly columns: readonly StatsColumns[];
 }
 
@@ -48,7 +48,7 @@ interface RollUpRow {
   readonly body: Buffer;
 }
 
-/** A layout as a query sees it: the series that are asked for, and where they stand. */
+/** A layout for a query: the wanted series and their indices. */
 interface View {
   readonly layoutId: number;
   readonly series: readonly string[];
@@ -120,7 +120,7 @@ export class RollUps {
     return { layoutId, series: indices.map((index) => all[index]!), indices, width: all.length };
   }
 
-  /** The parts of a span, what was committed earlier first. Within a transaction. */
+  /** Returns the parts of a span, in the order of commits. Requires a transaction. */
   #parts({ ownerId, bucketMs, fromMs, endMs, viewOf }: Span): Part[] {
     const sql = this.#sql;
     const { packed_to, rolled_from, rolled_to } = sql.pulse.get()!;
@@ -155,8 +155,8 @@ export class RollUps {
   }
 
   /**
-   * The beginning of the first bucket at or after `fromMs`, or an earlier time of its block; ∞ when there is none. Within a
-   * transaction.
+   * Returns the beginning of the first bucket at or after `fromMs`, or an earlier time of its block; ∞: there is none.
+   * Requires a transaction.
    */
   #first(ownerId: number, bucketMs: number, fromMs: number): number {
     const sql = this.#sql;
@@ -188,8 +188,8 @@ interface Place {
 }
 
 /**
- * Every bucket of the parts, oldest first. What only one part knows of is handed on as it stands there; of what several do,
- * one is made, in the order of the parts.
+ * Yields every bucket of the parts, oldest first. A bucket in only one part is passed on unchanged; those in several parts are
+ * merged, in the order of the parts.
  */
 function* joined(
   parts: readonly Part[],
@@ -237,7 +237,7 @@ function* joined(
   if (last !== null) yield last;
 }
 
-/** The series of several layouts, each once, and where each stands. */
+/** The series of several layouts, each once, with their indices. */
 interface Union {
   readonly series: readonly string[];
   readonly at: ReadonlyMap<string, number>;
@@ -251,7 +251,7 @@ function unite(places: readonly Place[]): Union {
   return { series, at: new Map(series.map((name, index) => [name, index])) };
 }
 
-/** One bucket from the parts that there are of it. */
+/** Merges the parts of one bucket. */
 function together(places: readonly Place[], unions: Unions): Pick<RollUp, "series" | "stats"> {
   const [first] = places;
   const { series } = first!.part.view;
@@ -281,7 +281,7 @@ function statements(db: Database.Database) {
     pulse: db.prepare<[], { packed_to: number; rolled_from: number; rolled_to: number }>(
       "SELECT packed_to, rolled_from, rolled_to FROM pulse",
     ),
-    // None lies in two blocks: what ends in this one begins in it.
+    // No roll-up lies in two blocks: one that ends in this block begins in it.
     stored: db.prepare<[number, number, number, number, number], RollUpRow>(
       `SELECT layout_id, count, body FROM rollups
         WHERE owner_id = ? AND bucket_ms = ? AND to_ms >= ? AND to_ms < ? AND upto <= ? ORDER BY upto, id`,

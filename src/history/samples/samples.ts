@@ -1,7 +1,6 @@
 /**
- * Ticks of one owner, oldest first, out of chunks and the tick log together. Ticks of one moment come in the order in
- * which they were committed. Lazy: one chunk of each overlapping run is unpacked at a time, and the event loop turns in
- * between.
+ * Ticks of one owner, oldest first, from chunks and the tick log. Ticks of the same time come in the order of commits. Lazy:
+ * one chunk of each overlapping run is unpacked at a time, and the event loop runs in between.
  */
 import { setImmediate as breathe } from "node:timers/promises";
 import type Database from "better-sqlite3";
@@ -11,18 +10,18 @@ import { type Chunk, decodeChunk } from "./chunk.ts";
 import type { Tail } from "./tail.ts";
 import { type LogRow, valuesOf } from "./ticklog.ts";
 
-/** Ticks returned before the event loop turns. */
+/** Ticks returned before the event loop runs. */
 const ticksPerBreath = 512;
 
-/** A layout as a query sees it: the series that are asked for, and where they stand. */
+/** A layout for a query: the wanted series and their indices. */
 interface View {
   readonly series: readonly string[];
-  /** Undefined: all are. */
+  /** Undefined: all are wanted. */
   readonly indices: readonly number[] | undefined;
   readonly width: number;
 }
 
-/** Ticks of one layout in order, and where the reading of them stands. */
+/** Ticks of one layout in order, with the reading position. */
 interface Run {
   readonly series: readonly string[];
   readonly chunk: Chunk;
@@ -42,7 +41,7 @@ export class Samples {
   readonly #layouts = new Map<number, readonly string[]>();
   readonly #sql: ReturnType<typeof statements>;
   readonly #tail: Tail;
-  /** Chunks and log as they stood at one moment, whoever writes meanwhile. */
+  /** Returns a snapshot of chunks and log. */
   readonly #look: (ownerId: number, fromMs: number, toMs: number) => { chunks: ChunkRow[]; tail: LogRow[] };
 
   constructor(db: Database.Database, tail: Tail) {
@@ -98,12 +97,12 @@ export class Samples {
     }
   }
 
-  /** Owners of which there is a tick, by name. */
+  /** Returns the owners that have ticks, by name. */
   owners(): string[] {
     return this.#sql.owners.all().map(({ name }) => name);
   }
 
-  /** Every series of which there is anything, samples or roll-ups, by owner and in the order of layouts. */
+  /** Returns every series that has samples or roll-ups, by owner and in the order of layouts. */
   series(): ReadonlyMap<string, readonly string[]> {
     const found = new Map<string, Set<string>>();
     for (const { name, layout_id } of this.#sql.layoutsOf.all()) {
@@ -140,7 +139,7 @@ export class Samples {
   }
 }
 
-/** Stands at the first tick that is not before `fromMs`. */
+/** Returns a run positioned at the first tick that is not before `fromMs`. */
 function begin(chunk: Chunk, series: readonly string[], fromMs: number): Run {
   let low = 0;
   let high = chunk.count;
@@ -170,7 +169,7 @@ function earliest(runs: readonly Run[]): Run | undefined {
   return first;
 }
 
-/** Rows of the log in the shape of chunks, one for each layout. */
+/** Returns rows of the log in the form of chunks, one for each layout. */
 function tailRuns(
   rows: readonly LogRow[],
   viewOf: (layoutId: number) => View,

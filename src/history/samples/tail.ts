@@ -1,6 +1,6 @@
 /**
- * Assigns the rows of the tick log to owners. The log has no index by owner, since every commit would pay for it; whoever
- * reads goes through it once here, and again only through what has come since.
+ * Assigns the rows of the tick log to owners. The log has no index by owner, as that would slow every commit; it is scanned
+ * once here, and later only its new rows.
  */
 import type Database from "better-sqlite3";
 import type { LogRow } from "./ticklog.ts";
@@ -23,8 +23,9 @@ export class Tail {
   }
 
   /**
-   * Rows of one owner that are not in chunks, in the order of commits. Within a transaction that looks at the chunks too.
-   * @param packedTo up to where the log is packed
+   * Returns the rows of one owner that are not in chunks, in the order of commits. Requires the transaction that reads the
+   * chunks.
+   * @param packedTo number of the last packed row
    */
   rows(packedTo: number, ownerId: number, fromMs: number, toMs: number): LogRow[] {
     const rows: LogRow[] = [];
@@ -36,14 +37,14 @@ export class Tail {
     return rows;
   }
 
-  /** The time of the oldest tick of an owner at or after `fromMs` that is not in chunks was seen; ∞ when there is none. */
+  /** Returns the time of the oldest tick of an owner at or after `fromMs` that is not in chunks; ∞: there is none. */
   firstMs(packedTo: number, ownerId: number, fromMs: number): number {
     let first = Number.POSITIVE_INFINITY;
     for (const { atMs } of this.#places(packedTo, ownerId)) if (atMs >= fromMs && atMs < first) first = atMs;
     return first;
   }
 
-  /** Owners with rows that are not in chunks. */
+  /** Returns the owners with rows that are not in chunks. */
   owners(packedTo: number): Iterable<number> {
     this.#follow(packedTo);
     return this.#owners.keys();

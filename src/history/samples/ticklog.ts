@@ -1,6 +1,6 @@
 /**
- * The tick log: what came last, in the order of arrival, one row a tick. Values stand in it as they are, 8 bytes each:
- * compression is the chunks' work (packing.ts), when the ticks of one owner lie together.
+ * The tick log: the newest ticks, in the order of arrival, one row each. Values are uncompressed, 8 bytes each: chunks
+ * (packing.ts) compress them, when the ticks of one owner are gathered.
  */
 import os from "node:os";
 import type Database from "better-sqlite3";
@@ -20,7 +20,7 @@ export class TickLog {
   readonly layouts: Names;
   #nextSeq: number;
   readonly #insert: Database.Statement<[number, number, number, number, Buffer]>;
-  /** Reused for every tick: SQLite copies what it is handed. */
+  /** Reused for every tick, as SQLite copies bound values. */
   #values = new Float64Array(64);
   #views: Buffer[] = [];
 
@@ -32,7 +32,7 @@ export class TickLog {
     this.owners = new Names(db, "owners");
     this.layouts = new Names(db, "layouts");
     this.#insert = db.prepare("INSERT INTO ticks VALUES (?, ?, ?, ?, ?)");
-    // Not SQLite's own next row: an emptied log must not start over below what is packed.
+    // Not SQLite's own row id: the numbers of an emptied log must not restart below those packed.
     const last = db
       .prepare<[], { seq: number }>(
         "SELECT max(packed_to, coalesce((SELECT max(seq) FROM ticks), 0)) AS seq FROM pulse",
@@ -41,7 +41,7 @@ export class TickLog {
     this.#nextSeq = (last?.seq ?? 0) + 1;
   }
 
-  /** The number of the newest tick. */
+  /** Returns the number of the newest tick. */
   get lastSeq(): number {
     return this.#nextSeq - 1;
   }
@@ -63,7 +63,7 @@ export class TickLog {
     );
   }
 
-  /** After a rollback: numbers of owners and layouts may be gone; a gap in the sequence hurts nobody. */
+  /** After a rollback: numbers of owners and layouts may be gone; a gap in the sequence is harmless. */
   rolledBack(): void {
     this.owners.forget();
     this.layouts.forget();
@@ -82,7 +82,7 @@ export class TickLog {
   }
 }
 
-/** The float64 values of a row of the log. */
+/** Returns the float64 values of a row of the log. */
 export function valuesOf(body: Buffer): number[] {
   const count = body.length >>> 3;
   const values = new Array<number>(count);

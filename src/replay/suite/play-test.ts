@@ -1,7 +1,7 @@
 /**
  * Plays a test: its series, events, failures and restarts in the order of their times, with the deadlines in between.
  */
-import type { Figure, GivenFigures } from "../../domain/observation.ts";
+import type { Figure, InjectedFigures } from "../../domain/observation.ts";
 import { exchangeSources, type Source } from "../../domain/sources.ts";
 import { accountName, parseSubject } from "../../domain/subject.ts";
 import { eventSources, type RuleEventKind, type RuleSet } from "../../rules/index.ts";
@@ -171,7 +171,7 @@ class Stepper {
         if (wallet === null || wallet === one || one === null) fail(source, one);
     }
 
-    const given: GivenFigures[] = [];
+    const given: InjectedFigures[] = [];
     const accounts = new Map<string, { symbols: string[]; read: boolean }>();
     for (const [owner, series] of this.#byOwner) {
       const subject = parseSubject(owner);

@@ -6,7 +6,7 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Compiled } from "../rule.ts";
 import { checkerFor, maxExpression, type ValueType } from "./checker.ts";
-import { plainWords } from "./checker-words.ts";
+import { plainMessage } from "./checker-messages.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import { excessOf } from "./excess.ts";
 import { joinNames } from "./named.ts";
@@ -34,11 +34,11 @@ export function compileExpression(
   wanted: Wanted,
   naming: Naming,
   gathered: Gathered,
-  report: (problem: ExpressionProblem) => void,
+  onProblem: (problem: ExpressionProblem) => void,
   value?: ASTNode,
 ): Checked | undefined {
   if (text.length > maxExpression) {
-    report({
+    onProblem({
       start: 0,
       message: `the expression is ${text.length} characters long; at most ${maxExpression} are taken`,
     });
@@ -47,35 +47,35 @@ export function compileExpression(
   const joined = joinNames(text);
   const checker = checkerFor(naming, typesOf(joined.named, gathered));
   let failed = false;
-  const tell = (problem: ExpressionProblem) => {
+  const report = (problem: ExpressionProblem) => {
     if (!problem.warning) failed = true;
-    if (!problem.reportedElsewhere) report(problem);
+    if (!problem.reportedElsewhere) onProblem(problem);
   };
   let parsed: ReturnType<typeof checker.parse>;
   try {
     parsed = checker.parse(joined.text);
   } catch (error) {
-    tell(percentIn(text) ?? fromCel(error, text));
+    report(percentIn(text) ?? fromCel(error, text));
     return undefined;
   }
   // Texts test for an infinite figure with a number far above all plausible ones.
   const checksRanges = wanted !== "text";
-  const names = new Names(naming, gathered, tell);
+  const names = new Names(naming, gathered, report);
   const walk = new Walk(text, names, compileExpression, checksRanges);
   const node = walk.compile(parsed.ast);
   if (failed) return undefined;
   const types = parsed.check();
   if (!types.valid) {
-    tell(fromCel(types.error, text));
+    report(fromCel(types.error, text));
     return undefined;
   }
   const found = describe(node.type);
   if (wanted === "condition" && node.type.kind !== "bool")
-    tell({ start: 0, message: `a condition must be true or false, this is ${found}` });
+    report({ start: 0, message: `a condition must be true or false, this is ${found}` });
   if (wanted === "figure" && !["double", "int", "duration"].includes(node.type.kind))
-    tell({ start: 0, message: `a value must be a number or a duration, this is ${found}` });
+    report({ start: 0, message: `a value must be a number or a duration, this is ${found}` });
   if (wanted === "text" && !["double", "int", "duration", "time", "text", "bool"].includes(node.type.kind))
-    tell({ start: 0, message: `${found} cannot be printed` });
+    report({ start: 0, message: `${found} cannot be printed` });
   if (failed) return undefined;
   const { type, run, bound, sufficient = [] } = node;
   const excess =
@@ -111,6 +111,6 @@ function fromCel(error: unknown, text: string): ExpressionProblem {
     message?: string;
     range?: { start: number };
   };
-  const plain = plainWords((summary ?? message ?? String(error)).split("\n")[0]!);
+  const plain = plainMessage((summary ?? message ?? String(error)).split("\n")[0]!);
   return { start: Math.min(range?.start ?? 0, text.length), message: plain };
 }

@@ -131,7 +131,7 @@ export class Gathered {
 }
 
 /** Reports a mistake. */
-export type Tell = (problem: ExpressionProblem) => void;
+export type ReportProblem = (problem: ExpressionProblem) => void;
 
 /** Compiles an expression within another one. @returns undefined if it has a mistake, which is reported */
 export type CompileFilter = (
@@ -139,5 +139,5 @@ export type CompileFilter = (
   wanted: "condition" | "figure",
   naming: Naming,
   gathered: Gathered,
-  report: Tell,
+  report: ReportProblem,
 ) => Compiled | undefined;

@@ -10,7 +10,7 @@ import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import type { Compiling } from "./node.ts";
 import { readField } from "./nodes/fields.ts";
 import { functionNames } from "./nodes/functions.ts";
-import { isScope, noEvent, outOfSight } from "./out-of-sight.ts";
+import { isScope, noEvent, notVisible } from "./not-visible.ts";
 import { duration, fieldsByName, numberOf, time, typeOfField, wrong } from "./types.ts";
 
 /** Placeholder for a part with a reported mistake. */
@@ -19,14 +19,14 @@ export const bad: Compiling = { type: wrong, run: () => new Unknown("error", nul
 export class Names {
   readonly naming: Naming;
   readonly gathered: Gathered;
-  readonly tell: (problem: ExpressionProblem) => void;
+  readonly report: (problem: ExpressionProblem) => void;
   /** The items of the enclosing loops. */
   readonly locals = new Map<string, Compiling>();
 
-  constructor(naming: Naming, gathered: Gathered, tell: (problem: ExpressionProblem) => void) {
+  constructor(naming: Naming, gathered: Gathered, report: (problem: ExpressionProblem) => void) {
     this.naming = naming;
     this.gathered = gathered;
-    this.tell = tell;
+    this.report = report;
   }
 
   problem(
@@ -35,7 +35,7 @@ export class Names {
     more: { allowed?: readonly string[]; nearest?: string | null; at?: number } = {},
   ): Compiling {
     const { at, ...rest } = more;
-    this.tell({ start: at ?? node.start, message, ...rest });
+    this.report({ start: at ?? node.start, message, ...rest });
     return bad;
   }
 
@@ -80,7 +80,7 @@ export class Names {
 
   #elsewhere(scope: Scope, field: string | null): string {
     const known = vocabulary[scope].some(({ name }) => name === field) ? field : null;
-    return outOfSight(field === null ? scope : `${scope}.${field}`, scope, known, this.naming);
+    return notVisible(field === null ? scope : `${scope}.${field}`, scope, known, this.naming);
   }
 
   all(): string[] {

@@ -37,7 +37,7 @@ import {
 } from "./types.ts";
 
 /** Maximum depth of nested loops: their costs multiply. */
-const deepestLoops = 2;
+const maxLoopDepth = 2;
 /** Assumed maximum number of positions, or orders, of an account. */
 const itemsOfAList = 64;
 /** Maximum number of steps of one evaluation, counted at load: about a millisecond. */
@@ -125,7 +125,7 @@ export class Walk {
       case "-_": {
         const operand = this.compile(node.args);
         const constant = typeof operand.constant === "number" ? -operand.constant : undefined;
-        const type = withRange(operand.type, ({ least, most }) => ({ least: -most, most: -least }));
+        const type = withRange(operand.type, ({ min, max }) => ({ min: -max, max: -min }));
         return withConstant({ type, run: operators.negate(operand.run) }, constant);
       }
       case "?:": {
@@ -308,8 +308,8 @@ export class Walk {
     if (list.type.kind !== "list")
       return this.#names.problem(node, `${name} runs over a list, not ${describe(list.type)}`);
     if (variable?.op !== "id") return this.#names.problem(node, `${name} takes a name first: ${name}(p, …)`);
-    if (this.#loops >= deepestLoops)
-      return this.#names.problem(node, `loops go at most ${deepestLoops} deep: their cost multiplies`);
+    if (this.#loops >= maxLoopDepth)
+      return this.#names.problem(node, `loops go at most ${maxLoopDepth} deep: their cost multiplies`);
     if (this.#names.locals.has(variable.args) || this.#names.all().includes(variable.args))
       return this.#names.problem(variable, `the name ${variable.args} is taken`);
 

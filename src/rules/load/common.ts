@@ -70,10 +70,10 @@ export function readTemplate(
   const found = reader.text(key, key === "summary");
   if (found === undefined) return undefined;
   const isSummary = key === "summary";
-  const longest = isSummary ? maxSummary : maxDescription;
+  const maxLength = isSummary ? maxSummary : maxDescription;
   // A summary is one line; the replacement keeps all offsets.
   const text = isSummary ? found.text.replaceAll("\n", " ") : found.text;
-  return compileTemplate(text, longest, naming, gathered, ({ start, warning, ...problem }) =>
+  return compileTemplate(text, maxLength, naming, gathered, ({ start, warning, ...problem }) =>
     (warning ? context.warn : context.problem)(problemAt(found.placeOf(start), problem)),
   );
 }
@@ -215,11 +215,11 @@ export function refuseMarketLimits(
   for (const limit of gathered.marketlessLimits) {
     const wallets = selected(select, context).filter((wallet) => marketsOf(wallet.limits, limit) !== null);
     if (wallets.length === 0) continue;
-    const whose = wallets.length > 1 ? "have" : "has";
+    const verb = wallets.length > 1 ? "have" : "has";
     context.problem(
       problemAt(reader.place(null), {
         message:
-          `${named(wallets)} ${whose} the limit ${limit} by market, and what this rule is about has no market: ` +
+          `${named(wallets)} ${verb} the limit ${limit} by market, and what this rule is about has no market: ` +
           "use `scope: position`, or a limit of another name that is one number",
       }),
     );
@@ -240,21 +240,21 @@ export function warnOfLimits(
     const without = new Map<string, { readonly name: string }[]>();
     for (const wallet of selected(select, context)) {
       if (limitIn(wallet.limits, limit, null) !== undefined) continue;
-      const given = marketsOf(wallet.limits, limit);
-      if (given?.rest === true) continue;
-      const gaps = given === null ? [] : symbols?.filter((symbol) => !given.markets.includes(symbol));
-      if (given !== null && gaps?.length === 0) continue;
+      const known = marketsOf(wallet.limits, limit);
+      if (known?.rest === true) continue;
+      const gaps = known === null ? [] : symbols?.filter((symbol) => !known.markets.includes(symbol));
+      if (known !== null && gaps?.length === 0) continue;
       const where =
-        given === null
+        known === null
           ? ""
-          : ` for ${gaps?.join(", ") ?? `markets other than ${given.markets.join(", ")} (default: is missing)`}`;
+          : ` for ${gaps?.join(", ") ?? `markets other than ${known.markets.join(", ")} (default: is missing)`}`;
       without.set(where, [...(without.get(where) ?? []), wallet]);
     }
     for (const [where, wallets] of without) {
-      const whose = wallets.length > 1 ? "they have" : "it has";
+      const subject = wallets.length > 1 ? "they have" : "it has";
       context.warn(
         problemAt(reader.place(null), {
-          message: `${name} cannot be judged for ${named(wallets)}: ${whose} no limit ${limit}${where}`,
+          message: `${name} cannot be judged for ${named(wallets)}: ${subject} no limit ${limit}${where}`,
         }),
       );
     }

@@ -260,14 +260,14 @@ const statedDirections = { higher: higherIsWorse, lower: lowerIsWorse, away: far
  * `resolveWhen`, or towards the next level.
  */
 function withExcess(levels: readonly Level[], worse: keyof typeof statedDirections | undefined): Level[] {
-  const given = worse && statedDirections[worse];
+  const stated = worse && statedDirections[worse];
   const side = worse === "away" ? ({ isEitherSide: true } as const) : {};
   let above: Level["excess"];
   return levels
     .toReversed()
     .map((level) => {
       const back = level.resolveWhen?.excess;
-      const excess = given ?? level.when.excess ?? (back && ((env) => -back(env))) ?? above;
+      const excess = stated ?? level.when.excess ?? (back && ((env) => -back(env))) ?? above;
       above = excess;
       return excess === undefined ? level : { ...level, excess, ...side };
     })

@@ -103,12 +103,12 @@ export function loadRules(input: LoadInput): Loaded {
 
 /** Sorts mistakes in the order of the files, overrides last, and removes duplicates. */
 function inOrder(problems: readonly RuleProblem[], files: readonly string[]): RuleProblem[] {
-  const told = new Set<string>();
+  const seen = new Set<string>();
   const rank = (problem: RuleProblem) => (problem.line === 0 ? files.length : files.indexOf(problem.file));
   return problems
     .filter(({ file, line, column, message }) => {
       const key = `${file}:${line}:${column}:${message}`;
-      return !told.has(key) && told.add(key);
+      return !seen.has(key) && seen.add(key);
     })
     .sort((a, b) => rank(a) - rank(b) || a.line - b.line || a.column - b.column);
 }

@@ -28,10 +28,10 @@ export function notRising(lower: LevelText, higher: LevelText): string | null {
 export function overlapping({ when, resolveWhen }: LevelText): string | null {
   const [a, b] = [when.bound, resolveWhen?.bound];
   if (a === undefined || b === undefined || a.of !== b.of) return null;
-  const told = `resolveWhen (${resolveWhen!.text}) overlaps when (${when.text}): both can hold at once`;
-  if (isBelow(a) === isBelow(b)) return told;
+  const problem = `resolveWhen (${resolveWhen!.text}) overlaps when (${when.text}): both can hold at once`;
+  if (isBelow(a) === isBelow(b)) return problem;
   const [below, above] = isBelow(a) ? [a, b] : [b, a];
   if (above.limit > below.limit) return null;
   const both = above.operator.length === 2 && below.operator.length === 2;
-  return above.limit < below.limit || both ? told : null;
+  return above.limit < below.limit || both ? problem : null;
 }

@@ -41,8 +41,8 @@ export type Unit = (typeof units)[number];
 
 /** The plausible values of a figure, both limits included. */
 export interface Range {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 export interface Field {

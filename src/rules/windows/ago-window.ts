@@ -17,7 +17,7 @@ interface Kind {
 }
 
 export function agoKind(fn: Kind["fn"], shape: Shape): Kind {
-  return { fn, shape, layout: { head: 1, stride: 2, most: shape.most } };
+  return { fn, shape, layout: { head: 1, stride: 2, maxSamples: shape.maxSamples } };
 }
 
 /** Offset of a number before the samples: the minute of the edge at the last search. */

@@ -68,6 +68,6 @@ function shapeOf({ windowMs, staleAfterMs }: Spec, timezone: string): Shape {
   const edge = windowMs === "today" ? todayEdge(timezone) : rollingEdge(windowMs);
   const byMinute = windowMs === "today" || windowMs > rawUpToMs;
   // Those of the minutes at both ends, and the one that overlaps the edge.
-  const most = byMinute ? Math.ceil(edge.longestMs / minuteMs) + 3 : Number.POSITIVE_INFINITY;
-  return { edge, staleAfterMs, byMinute, most };
+  const maxSamples = byMinute ? Math.ceil(edge.spanMs / minuteMs) + 3 : Number.POSITIVE_INFINITY;
+  return { edge, staleAfterMs, byMinute, maxSamples };
 }

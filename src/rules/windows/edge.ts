@@ -9,42 +9,42 @@ type DayOf = ReturnType<typeof dayOf>;
 /** Used at every reading of a window. A single class for all kinds of edges, so that calls stay monomorphic and cheap. */
 export class Edge {
   /** The maximum length of the window, ms. */
-  readonly longestMs: number;
+  readonly spanMs: number;
   readonly #day: DayOf | null;
   readonly #whole: boolean;
 
   /** @param day calendar day, for `today`  @param whole see `wholeMinutes` */
-  constructor(longestMs: number, day: DayOf | null, whole: boolean) {
-    this.longestMs = longestMs;
+  constructor(spanMs: number, day: DayOf | null, whole: boolean) {
+    this.spanMs = spanMs;
     this.#day = day;
     this.#whole = whole;
   }
 
   /** @returns the first millisecond that belongs to the window at `nowMs` */
   at(nowMs: number): number {
-    const fromMs = this.#day === null ? nowMs - this.longestMs : this.#day(nowMs).startMs;
+    const fromMs = this.#day === null ? nowMs - this.spanMs : this.#day(nowMs).startMs;
     return this.#whole ? minuteOf(fromMs) : fromMs;
   }
 
   /** @returns the time until which (exclusive) `at` is certain to return the `fromMs` that it returns at `nowMs` */
   staysUntil(fromMs: number, nowMs: number): number {
     if (this.#day !== null) return this.#day(nowMs).endMs;
-    return this.#whole ? fromMs + minuteMs + this.longestMs : nowMs;
+    return this.#whole ? fromMs + minuteMs + this.spanMs : nowMs;
   }
 
   /** @returns the time at which samples up to `lastMs`, which are in the window at `nowMs`, leave it */
   leavesAt(lastMs: number, nowMs: number): number {
-    return this.#day === null ? lastMs + this.longestMs + 1 : this.#day(nowMs).endMs;
+    return this.#day === null ? lastMs + this.spanMs + 1 : this.#day(nowMs).endMs;
   }
 
   /** The edge rounded down to whole minutes: minutes enter and leave a window as a whole. */
   wholeMinutes(): Edge {
-    return new Edge(this.longestMs, this.#day, true);
+    return new Edge(this.spanMs, this.#day, true);
   }
 
   /** A hundredth of the window, between a second and a minute: the resolution at which a continuously changing figure is followed. */
   get fineStepMs(): number {
-    return Math.min(Math.max(this.longestMs / 100, 1_000), minuteMs);
+    return Math.min(Math.max(this.spanMs / 100, 1_000), minuteMs);
   }
 }
 

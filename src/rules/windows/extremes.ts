@@ -29,7 +29,7 @@ export function extremeKind(fn: Kind["fn"], shape: Shape): Kind {
     shape,
     sign: fn === "minOver" ? -1 : 1,
     width: shape.byMinute ? minuteMs : 1,
-    layout: { head: falls ? 5 : 4, stride: falls ? 3 : 2, most: shape.most },
+    layout: { head: falls ? 5 : 4, stride: falls ? 3 : 2, maxSamples: shape.maxSamples },
   };
 }
 

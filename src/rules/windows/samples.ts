@@ -19,7 +19,7 @@ export class Samples {
   /** The window's own numbers; then for each sample its time, its value and further numbers. */
   #ring: number[];
   /** The number of samples that fit. */
-  #room = 0;
+  #capacity = 0;
   /** The position of the first sample in the ring. */
   #place = 0;
   #first = 0;
@@ -104,7 +104,7 @@ export class Samples {
   }
 
   insert(index: number, timeMs: number, value: number, more0 = 0, more1 = 0, more2 = 0): void {
-    if (this.#end - this.#first === this.#room) this.#resize(this.#larger());
+    if (this.#end - this.#first === this.#capacity) this.#resize(this.#larger());
     for (let i = this.#end++; i > index; i--) this.#copy(i - 1, i);
     this.set(index, timeMs, value, more0, more1, more2);
   }
@@ -117,23 +117,23 @@ export class Samples {
   /** Drops all samples before this index. */
   forgetUntil(index: number): void {
     this.#place += index - this.#first;
-    if (this.#place >= this.#room) this.#place -= this.#room;
+    if (this.#place >= this.#capacity) this.#place -= this.#capacity;
     this.#first = index;
     // Only long after a busy period, or after past samples were loaded.
     const held = this.#end - index;
-    if (this.#room > roomy && held * 8 < this.#room) this.#resize(Math.max(smallest, held * 2));
+    if (this.#capacity > roomy && held * 8 < this.#capacity) this.#resize(Math.max(smallest, held * 2));
   }
 
   clear(): void {
     const { head } = this.#layout;
     this.#ring = head === 0 ? empty : this.#ring.slice(0, head);
-    this.#room = this.#place = this.#first = this.#end = this.#found = 0;
+    this.#capacity = this.#place = this.#first = this.#end = this.#found = 0;
   }
 
   #at(index: number): number {
     const place = this.#place + index - this.#first;
     const { head, stride } = this.#layout;
-    return head + (place < this.#room ? place : place - this.#room) * stride;
+    return head + (place < this.#capacity ? place : place - this.#capacity) * stride;
   }
 
   #copy(from: number, to: number): void {
@@ -143,23 +143,23 @@ export class Samples {
   }
 
   #larger(): number {
-    const room = this.#room;
-    const { most } = this.#layout;
-    if (room < smallest) return smallest;
-    const larger = room < roomy ? room * 2 : room + (room >> 2);
-    return room < most ? Math.min(larger, most) : larger;
+    const capacity = this.#capacity;
+    const { maxSamples } = this.#layout;
+    if (capacity < smallest) return smallest;
+    const larger = capacity < roomy ? capacity * 2 : capacity + (capacity >> 2);
+    return capacity < maxSamples ? Math.min(larger, maxSamples) : larger;
   }
 
-  #resize(room: number): void {
+  #resize(capacity: number): void {
     const { head, stride } = this.#layout;
-    const ring = doubles(head + room * stride);
+    const ring = doubles(head + capacity * stride);
     for (let which = 0; which < head; which++) ring[which] = this.#ring[which]!;
     for (let index = this.#first, to = head; index < this.#end; index++) {
       const from = this.#at(index);
       for (let part = 0; part < stride; part++) ring[to++] = this.#ring[from + part]!;
     }
     this.#ring = ring;
-    this.#room = room;
+    this.#capacity = capacity;
     this.#place = 0;
   }
 }

@@ -21,7 +21,7 @@ export interface Shape {
   /** True: minutes are kept, and both ends of the window are exact to one minute. */
   readonly byMinute: boolean;
   /** The approximate maximum number of samples, which limits spare capacity. */
-  readonly most: number;
+  readonly maxSamples: number;
 }
 
 /** The layout of samples in memory. */
@@ -31,5 +31,5 @@ export interface Layout {
   /** Count of numbers per sample: time, value, and up to three more. */
   readonly stride: number;
   /** The usual maximum number of samples, which limits spare capacity at first. */
-  readonly most: number;
+  readonly maxSamples: number;
 }

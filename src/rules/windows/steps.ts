@@ -21,7 +21,7 @@ export interface StepsKind {
 
 export function stepsKind(shape: Shape, deviates: boolean): StepsKind {
   const stride = shape.byMinute ? (deviates ? 5 : 4) : 2;
-  return { shape, deviates, layout: { head: 0, stride, most: shape.most } };
+  return { shape, deviates, layout: { head: 0, stride, maxSamples: shape.maxSamples } };
 }
 
 /** Offsets within a minute: the time of its last sample, their sum, their number, the last one, and the squares around the mean. */

@@ -13,7 +13,7 @@ interface Kind {
 }
 
 export function totalKind(shape: Shape): Kind {
-  return { shape, layout: { head: 0, stride: 2, most: shape.most } };
+  return { shape, layout: { head: 0, stride: 2, maxSamples: shape.maxSamples } };
 }
 
 const unattributed = new Unknown(

@@ -35,34 +35,34 @@ export class RiskInput implements AccountRisk {
   take(state: SubaccountState): void {
     this.collateralQuoteLots = shrink(state.collateralQuoteLots);
     if (this.positions.length !== state.positions.length)
-      this.positions = diskSpaceFor(state.positions.length, this.positions, () => new PositionInput());
+      this.positions = inputsFor(state.positions.length, this.positions, () => new PositionInput());
     if (this.orders.length !== state.orders.length)
-      this.orders = diskSpaceFor(state.orders.length, this.orders, () => new OrderInput());
+      this.orders = inputsFor(state.orders.length, this.orders, () => new OrderInput());
     const { positions, orders } = this;
     for (let i = 0; i < positions.length; i++) {
-      const room = positions[i]!;
+      const input = positions[i]!;
       const position = state.positions[i]!;
-      room.symbol = symbolKey(position.symbol);
-      room.baseLots = shrink(position.baseLots);
-      room.virtualQuoteLots = shrink(position.virtualQuoteLots);
-      room.unsettledFundingQuoteLots = shrink(position.unsettledFundingQuoteLots);
+      input.symbol = symbolKey(position.symbol);
+      input.baseLots = shrink(position.baseLots);
+      input.virtualQuoteLots = shrink(position.virtualQuoteLots);
+      input.unsettledFundingQuoteLots = shrink(position.unsettledFundingQuoteLots);
     }
     for (let i = 0; i < orders.length; i++) {
-      const room = orders[i]!;
+      const input = orders[i]!;
       const order = state.orders[i]!;
-      room.symbol = symbolKey(order.symbol);
-      room.side = order.side;
-      room.priceTicks = shrink(order.priceTicks);
-      room.remainingLots = shrink(order.remainingLots);
-      room.reduceOnly = order.reduceOnly;
-      room.status = order.status;
+      input.symbol = symbolKey(order.symbol);
+      input.side = order.side;
+      input.priceTicks = shrink(order.priceTicks);
+      input.remainingLots = shrink(order.remainingLots);
+      input.reduceOnly = order.reduceOnly;
+      input.status = order.status;
     }
   }
 }
 
 /** Returns `count` objects: existing ones first, then new ones. A list that grows in place would reserve 16 more slots. */
-function diskSpaceFor<Room>(count: number, there: readonly Room[], room: () => Room): readonly Room[] {
-  return Array.from({ length: count }, (_, i) => there[i] ?? room());
+function inputsFor<Input>(count: number, known: readonly Input[], create: () => Input): readonly Input[] {
+  return Array.from({ length: count }, (_, i) => known[i] ?? create());
 }
 
 class PositionInput implements PositionRisk {
@@ -201,10 +201,10 @@ export function positionStateFacts(
   values.takeProfitPrice = take ? price(take.triggerPriceTicks) : long ? Number.POSITIVE_INFINITY : 0;
   values.stopLossCoverage = coverage(stops, position.baseLots);
   if (stop && stop.triggerPriceTicks > 0n) {
-    const room = long
+    const distance = long
       ? stop.triggerPriceTicks - stop.executionPriceTicks
       : stop.executionPriceTicks - stop.triggerPriceTicks;
-    values.stopLossRoom = Number(room) / Number(stop.triggerPriceTicks);
+    values.stopLossRoom = Number(distance) / Number(stop.triggerPriceTicks);
   } else values.stopLossRoom = Number.POSITIVE_INFINITY;
 }
 

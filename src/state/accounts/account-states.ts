@@ -65,19 +65,19 @@ export class AccountStates {
     group.slot = seen.slot;
     group.slotIndex = seen.slotIndex;
     group.exact = seen.exact ?? false;
-    const told: AccountEntry[] = [];
+    const listed: AccountEntry[] = [];
     for (const state of seen.subaccounts) {
       if (onlyOf?.has(state.subaccount) === false) continue;
-      told.push(this.#takeSubaccount(group, seen, state, first, newer));
+      listed.push(this.#takeSubaccount(group, seen, state, first, newer));
     }
-    if (onlyOf) return told;
+    if (onlyOf) return listed;
     // In nearly all cases the account in the answer is the only one.
-    if (told.length === 1 && group.accounts.size === 1) return told;
+    if (listed.length === 1 && group.accounts.size === 1) return listed;
     for (const account of [...group.accounts.values()]) {
       if (!seen.subaccounts.some((state) => state.subaccount === account.ref.subaccount))
         this.#accounts.remove(account);
     }
-    return told;
+    return listed;
   }
 
   /** Recomputes the figures that depend on state and market configuration, after the latter was read. */

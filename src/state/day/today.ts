@@ -12,7 +12,7 @@ import type { Source } from "../../domain/sources.ts";
 import type { ChangesBuilder } from "../../domain/stored/changes-builder.ts";
 import type { Deadlines, Due } from "../../domain/structures/deadlines.ts";
 import { dayOf } from "../../rules/index.ts";
-import type { CompleteSince } from "../complete-since.ts";
+import type { CompletenessTimes } from "../completeness-times.ts";
 import { nothingOpen } from "../profit/changes/open-range.ts";
 import { accountOf } from "../profit/records/flows.ts";
 import type { WalletEntry } from "../wallets/wallets.ts";
@@ -47,7 +47,7 @@ export class Today implements Due {
   /** The book of all other wallets. */
   #emptyBook: ReadBook;
   readonly #wallets: ReadonlyMap<string, WalletEntry>;
-  readonly #told: CompleteSince;
+  readonly #completeSince: CompletenessTimes;
   readonly #timezone: string;
   readonly #dayOf: (ms: number) => { readonly startMs: number; readonly endMs: number };
   readonly #deadlines: Deadlines;
@@ -57,7 +57,7 @@ export class Today implements Due {
 
   constructor(options: {
     readonly wallets: ReadonlyMap<string, WalletEntry>;
-    readonly told: CompleteSince;
+    readonly completeSince: CompletenessTimes;
     readonly timezone: string;
     readonly deadlines: Deadlines;
     readonly builder: () => ChangesBuilder;
@@ -68,7 +68,7 @@ export class Today implements Due {
   }) {
     this.order = options.before?.order;
     this.#wallets = options.wallets;
-    this.#told = options.told;
+    this.#completeSince = options.completeSince;
     this.#timezone = options.timezone;
     this.#dayOf = dayOf(options.timezone);
     this.#deadlines = options.deadlines;
@@ -304,7 +304,7 @@ export class Today implements Due {
 
   /** True if a history of today is complete. */
   #isComplete(wallet: string, source: Source, pdaIndices?: readonly number[]): boolean {
-    return this.#told.sinceMs(wallet, source, pdaIndices) < this.#day.startMs;
+    return this.#completeSince.sinceMs(wallet, source, pdaIndices) < this.#day.startMs;
   }
 
   /** Returns the book of a wallet for reading. */

@@ -370,7 +370,7 @@ function marketFacts(entry: MarketEntry): void {
     values.status = config.status;
     values.tickSize = usdFromTicks(1, config);
     values.takerFee = config.takerFee;
-    values.maxLeverage = config.leverageTiers.reduce((most, tier) => Math.max(most, tier.maxLeverage), 0);
+    values.maxLeverage = config.leverageTiers.reduce((max, tier) => Math.max(max, tier.maxLeverage), 0);
   }
   if (prices) {
     values.markPrice = prices.markPriceUsd;

@@ -47,11 +47,11 @@ export class CollateralValues {
    * True once the data that value these accounts, and the wallet's earlier ones, were read. Before that, trades cannot be told
    * apart from flows, and equity is incomplete.
    */
-  isReady({ profit: { changes } }: WalletEntry, told: readonly AccountEntry[], first: boolean): boolean {
+  isReady({ profit: { changes } }: WalletEntry, listed: readonly AccountEntry[], first: boolean): boolean {
     const { configAtMs, pricesAtMs, assets } = this.#markets;
     if (configAtMs === null || pricesAtMs === null) return false;
     if (assets !== null) return true;
-    for (let i = 0; i < told.length; i++) if (hasSpot(told[i]!.state)) return false;
+    for (let i = 0; i < listed.length; i++) if (hasSpot(listed[i]!.state)) return false;
     // After that, all of them were read since the start.
     if (!first) return true;
     for (const account of changes.states.accounts())

@@ -73,14 +73,14 @@ export class ProfitRecords {
     return true;
   }
 
-  /** The collateral history was read. @param past only older pages of it @returns true if open changes were settled */
-  historyRead(entry: WalletEntry, past: boolean, builder: ChangesBuilder): boolean {
+  /** The collateral history was read. @param onlyOlder only older pages of it @returns true if open changes were settled */
+  historyRead(entry: WalletEntry, onlyOlder: boolean, builder: ChangesBuilder): boolean {
     entry.node.facts.seenMs.collateral = builder.atMs;
     const { profit } = entry;
     this.#figures.begin(entry, builder);
-    const waited = !past && profit.changes.open.length > 0;
+    const waited = !onlyOlder && profit.changes.open.length > 0;
     const expired = waited && profit.changes.expire(builder.atMs);
-    if (!past) profit.release(builder.atMs, true);
+    if (!onlyOlder) profit.release(builder.atMs, true);
     this.#figures.refresh(entry, builder);
     if (!entry.injected) profit.publish();
     if (waited) profit.keep(builder);

@@ -42,10 +42,10 @@ export class ProfitStates {
   }
 
   /** Takes the newest states of accounts of a wallet, before its figures are summed. */
-  take(entry: WalletEntry, told: readonly AccountEntry[], seen: StatesSeen, builder: ChangesBuilder): void {
+  take(entry: WalletEntry, listed: readonly AccountEntry[], seen: StatesSeen, builder: ChangesBuilder): void {
     const { changes, comparedIndices } = entry.profit;
     const first = !comparedIndices.includes(seen.pdaIndex);
-    if (!this.#values.isReady(entry, told, first)) {
+    if (!this.#values.isReady(entry, listed, first)) {
       this.#waiting.add(entry);
       entry.profit.isBehind = true;
       return;
@@ -58,15 +58,15 @@ export class ProfitStates {
     const at = placeOf(seen, builder);
     let moved = false;
     let whole = seen.told === undefined;
-    for (let i = 0; i < told.length; i++) {
-      const { name, state } = told[i]!;
-      if (this.#unpriced.size > 0) this.#unpriced.delete(told[i]!);
+    for (let i = 0; i < listed.length; i++) {
+      const { name, state } = listed[i]!;
+      if (this.#unpriced.size > 0) this.#unpriced.delete(listed[i]!);
       if (changes.takeSame(name, at, state)) continue;
       const spot = this.#values.spotChange(entry, name, state);
       // It is compared after its collateral can be valued, as its equity is known then.
       if (spot === null) {
         whole = false;
-        this.#unpriced.set(told[i]!, entry);
+        this.#unpriced.set(listed[i]!, entry);
         continue;
       }
       const { addedUsd: usd, taken } = spot;
@@ -81,7 +81,7 @@ export class ProfitStates {
       moved = true;
     }
     if (unpricedBefore > 0 || this.#unpriced.size > 0) this.#noteBehind(entry);
-    if (first && this.#takeGone(entry, told, seen, builder)) moved = true;
+    if (first && this.#takeGone(entry, listed, seen, builder)) moved = true;
     if (whole && changes.takeWhole(seen.pdaIndex, at)) moved = true;
     if (moved) {
       this.#figures.refresh(entry, builder);
@@ -107,9 +107,9 @@ export class ProfitStates {
       this.#waiting.delete(entry);
       this.#noteBehind(entry);
       for (const pdaIndex of this.#accounts.readIndices(name)) {
-        const told = accounts.filter(({ ref }) => ref.pdaIndex === pdaIndex);
+        const listed = accounts.filter(({ ref }) => ref.pdaIndex === pdaIndex);
         const { slot, slotIndex, exact } = this.#accounts.placeOf(name, pdaIndex);
-        this.take(entry, told, { wallet: name, pdaIndex, slot, slotIndex, exact }, builder);
+        this.take(entry, listed, { wallet: name, pdaIndex, slot, slotIndex, exact }, builder);
       }
       taken.add(entry);
     }
@@ -168,7 +168,7 @@ export class ProfitStates {
   /** Takes that stored accounts that the first answer does not list no longer exist. */
   #takeGone(
     entry: WalletEntry,
-    told: readonly AccountEntry[],
+    listed: readonly AccountEntry[],
     seen: StatesSeen,
     builder: ChangesBuilder,
   ): boolean {
@@ -176,7 +176,7 @@ export class ProfitStates {
     const prefix = `${seen.wallet}/${seen.pdaIndex}.`;
     let moved = false;
     for (const name of [...changes.states.accounts()]) {
-      if (!name.startsWith(prefix) || told.some((one) => one.name === name)) continue;
+      if (!name.startsWith(prefix) || listed.some((one) => one.name === name)) continue;
       if (this.#takeEmptied(entry, name, placeOf(seen, builder))) moved = true;
       this.#onGone(name, builder);
     }

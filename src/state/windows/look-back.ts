@@ -1,7 +1,7 @@
 /** The periods that rules look back over, and the series that they read: the data to read from history at a start. */
 import type { Scope } from "../../domain/subject.ts";
 import { type RuleSet, rawUpToMs } from "../../rules/index.ts";
-import { isProfit } from "../wants.ts";
+import { isProfit } from "../needs.ts";
 import { parseSeries } from "./series.ts";
 
 /** Look-back periods, ms, with the time for which a sample from before a window stays valid. */
@@ -57,13 +57,13 @@ export class LookBack {
   }
 
   /** The longest period of all scopes, extended to the beginning of its minute, ms; 0: no rule looks back over samples. */
-  get longestMs(): number {
-    const longest = Math.max(0, ...[...this.#reaches.values()].map(({ spanMs }) => spanMs));
-    return longest === 0 ? 0 : longest + minuteMs;
+  get maxSpanMs(): number {
+    const maxSpan = Math.max(0, ...[...this.#reaches.values()].map(({ spanMs }) => spanMs));
+    return maxSpan === 0 ? 0 : maxSpan + minuteMs;
   }
 
   /** True if windows need a series. */
-  wants(series: string): boolean {
+  isWanted(series: string): boolean {
     const parsed = parseSeries(series);
     return parsed !== null && this.#fields.has(`${parsed.scope}.${parsed.field}`);
   }

@@ -3,7 +3,7 @@
  * hardly more such messages than accounts. Times are the daemon's, ms.
  */
 import { type AlertChange, isTaking } from "../../../src/domain/alerts/alert.ts";
-import type { OwedItem } from "../../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../../../src/domain/alerts/delivery.ts";
 import type { Outcome } from "../scenario.ts";
 import { durationMs } from "./duration.ts";
 import { type Finding, timeOf } from "./finding.ts";
@@ -54,7 +54,7 @@ export function maybeOfIncident(
 }
 
 /** The longest time for which word of an alert in an incident waits, ms. */
-export function mostOfIncidentMs(sections: Sections, { kind }: AlertChange, item: OwedItem): number {
+export function mostOfIncidentMs(sections: Sections, { kind }: AlertChange, item: DeliveryItem): number {
   if (item.quiet !== true) return gatheredMs;
   if (typeOf(sections, item.receiver) === "telegram") return editedMs;
   return kind === "ended" || kind === "fell" ? recoveredMs : quietMs;
@@ -85,7 +85,7 @@ export function judgeIncidents({ log, sections: [first] }: Outcome): readonly Fi
     const causes: number[] = [];
     for (const { changes, atMs: committedMs } of committedOf(log)) {
       const items = new Map(
-        changes.owed
+        changes.deliveryItems
           .filter((item) => item.receiver === receiver && item.status === "owed")
           .map((item) => [item.changeId, item]),
       );

@@ -3,7 +3,7 @@
  * versions of the truth the daemon had, judges every predicate by them, and compares.
  */
 import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alerts/alert.ts";
-import { blindRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
+import { noDataRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
@@ -83,7 +83,7 @@ const allJudged: ReadonlyMap<string, Predicate> = new Map(predicates.map((one) =
 const isRecovery = ({ kind, alert }: Change): boolean =>
   kind === "ended" && alert.ending === "recovered" && !alert.event && allJudged.has(alert.rule);
 /** Alerts about missing data: what they say is at stake is judged here, and the rest of them apart. */
-const ofNoData: ReadonlySet<string> = new Set([blindRule, unreachableRule]);
+const ofNoData: ReadonlySet<string> = new Set([noDataRule, unreachableRule]);
 /** Rules that the changed configuration of a reload has other terms for. */
 const changedByReload: ReadonlySet<string> = new Set(["MarginHigh", "DatabaseLarge"]);
 /** Steps of an alert whose text tells of the condition as it is. */

@@ -1,6 +1,6 @@
 /** The lives of the daemon as they were committed: what each was told, in that order, and what it decided. */
 import type { AlertChange } from "../../../src/domain/alerts/alert.ts";
-import type { OwedItem } from "../../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../../../src/domain/alerts/delivery.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import type { WalletStatus } from "../../../src/domain/status.ts";
@@ -33,7 +33,7 @@ export interface Gap {
 
 /** An item as it was owed first. True wall times, ms. */
 export interface Owed {
-  readonly item: OwedItem;
+  readonly item: DeliveryItem;
   /** Undefined: it was decided before the item was owed. */
   readonly change: AlertChange | undefined;
   readonly life: number;
@@ -118,7 +118,7 @@ class Written implements Life {
     this.#events = [];
   }
 
-  #owe({ owed, alertChanges }: Changes, atMs: number, committedMs: number | null): void {
+  #owe({ deliveryItems: owed, alertChanges }: Changes, atMs: number, committedMs: number | null): void {
     for (const item of owed) {
       const known = this.#owed.get(item.id);
       const decidedMs = known?.decidedMs ?? this.#timeOf(item.owedAtMs, atMs);

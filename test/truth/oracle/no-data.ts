@@ -2,7 +2,7 @@
  * No-data alerts: nothing that was answered is reported as missing, a cause that is named was there, what is not read for a minute
  * is reported, and no outage is reported as over while it lasts.
  */
-import { blindRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
+import { noDataRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
@@ -66,7 +66,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   const findings: Finding[] = [];
   const lives = livesOf(log);
   const names = new Set(plan.world.wallets.map(({ name }) => name));
-  const isNoData = ({ alert: { rule } }: Change) => rule === blindRule || rule === unreachableRule;
+  const isNoData = ({ alert: { rule } }: Change) => rule === noDataRule || rule === unreachableRule;
   const changes = lives.flatMap(({ number, changes }) =>
     changes.filter(isNoData).map((one) => ({ ...one, life: number })),
   );
@@ -215,7 +215,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   );
   const all = lives.flatMap((one) => one.changes);
   const owed = new Set(
-    log.of("committed").flatMap((entry) => entry.changes.owed.map(({ changeId }) => changeId)),
+    log.of("committed").flatMap((entry) => entry.changes.deliveryItems.map(({ changeId }) => changeId)),
   );
   /** The newest texts that anybody is owed word of, by alert. */
   const lastTold = new Map<number, { readonly summary: string; readonly atMs: number }>();
@@ -496,7 +496,7 @@ function unreported(
       .find((ms) => !standing(changes, ms, isOfAll ? null : ownerOf(name)));
     if (dueMs === undefined) return;
     findings.push({
-      ...{ check: "no data", rule: blindRule, subject: name, atMs: dueMs },
+      ...{ check: "no data", rule: noDataRule, subject: name, atMs: dueMs },
       expected: `word of it: ${name === listName ? "not read since" : "last read at"} ${new Date(sinceMs).toISOString()}`,
       seen: `nothing in life ${number}, by the daemon's clock`,
     });

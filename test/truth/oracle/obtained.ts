@@ -2,7 +2,7 @@
  * Completeness of the inputs: an account state or a price that a stream frame showed is observed within a second, and while
  * nothing stands between the daemon and the exchange whatever is read on a schedule is read every two poll intervals.
  */
-import { blindRule } from "../../../src/domain/alerts/built-in.ts";
+import { noDataRule } from "../../../src/domain/alerts/built-in.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import type { Source } from "../../../src/domain/sources.ts";
 import { isWhale } from "../names.ts";
@@ -358,7 +358,7 @@ function unread(
     dueMs += length * slackMs;
     if (dueMs >= toMs) return;
     findings.push({
-      ...{ check: "completeness", rule: blindRule, subject: name, atMs: dueMs },
+      ...{ check: "completeness", rule: noDataRule, subject: name, atMs: dueMs },
       expected: `a reading of ${source} within ${mostMs} ms, since nothing is in the way from ${new Date(dueMs - lengthMs).toISOString()} on`,
       seen: `none from ${new Date(fromMs).toISOString()} to ${new Date(toMs).toISOString()}`,
     });

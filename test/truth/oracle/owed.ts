@@ -4,8 +4,8 @@
  * group, and what is critical may not. Of the events of a rule with a throttle one is told at once, and the others when its time is over.
  */
 import type { Alert, AlertChange } from "../../../src/domain/alerts/alert.ts";
-import { blindRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
-import type { OwedItem } from "../../../src/domain/alerts/delivery.ts";
+import { noDataRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
+import type { DeliveryItem } from "../../../src/domain/alerts/delivery.ts";
 import type { Changes } from "../../../src/domain/stored/changes.ts";
 import type { Outcome } from "../scenario.ts";
 import { type Finding, timeOf } from "./finding.ts";
@@ -93,7 +93,7 @@ class OwedJudge {
     for (const held of this.#held.values()) held.dueMs = Math.max(held.dueMs, untilMs);
   }
 
-  #take({ alertChanges, owed }: Changes): void {
+  #take({ alertChanges, deliveryItems: owed }: Changes): void {
     // Items that a failed message leaves to a later one wait again, and are owed once.
     const fresh = owed.filter(({ id, status }) => status === "owed" && !this.#seen.has(id));
     for (const { id } of fresh) this.#seen.add(id);
@@ -127,7 +127,7 @@ class OwedJudge {
       : new Set(this.#receivers.filter((one) => !isAbout(alert, one)));
   }
 
-  #owe(change: AlertChange, item: OwedItem, missing: Set<string>): void {
+  #owe(change: AlertChange, item: DeliveryItem, missing: Set<string>): void {
     const { receiver, severity, owedAtMs, releaseAtMs = owedAtMs } = item;
     const { alert } = change;
     if (!missing.delete(receiver)) this.#report(change, `nothing (more) for ${receiver}`, wordsOf(item));
@@ -188,7 +188,7 @@ class OwedJudge {
     else if (isTold) this.#noData.set(alert.id, change);
   }
 
-  #unknown(item: OwedItem): void {
+  #unknown(item: DeliveryItem): void {
     this.#findings.push({
       ...{ check: "owed", rule: "", subject: "", atMs: this.#committedMs },
       ...{ expected: "nothing: no such change is to be told of", seen: wordsOf(item) },
@@ -220,16 +220,21 @@ const notRead = (details: AlertChange["details"]): readonly string[] =>
   details.flatMap(([name, row]) => (name === "Not read" ? [row] : []));
 
 /** Times that changes name, by the daemon's clock. */
-const timesOf = ({ observations, alertChanges, owed, milestones }: Changes): readonly number[] => [
+const timesOf = ({
+  observations,
+  alertChanges,
+  deliveryItems: owed,
+  milestones,
+}: Changes): readonly number[] => [
   ...[...observations, ...alertChanges].map(({ atMs }) => atMs),
   ...owed.filter(({ status }) => status === "owed").map(({ owedAtMs }) => owedAtMs),
   ...[gapIn(milestones)].flatMap((gap) => gap?.toMs ?? []),
 ];
 
 const isNoData = ({ rule, event }: Alert): boolean =>
-  !event && (rule === blindRule || rule === unreachableRule);
+  !event && (rule === noDataRule || rule === unreachableRule);
 
-const wordsOf = ({ id, receiver }: OwedItem): string => `item ${id} for ${receiver}`;
+const wordsOf = ({ id, receiver }: DeliveryItem): string => `item ${id} for ${receiver}`;
 
 /** A channel is not told of itself. */
 const isAbout = ({ rule, labels }: Alert, receiver: string): boolean =>

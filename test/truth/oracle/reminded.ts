@@ -2,7 +2,7 @@
  * Critical alerts about missing data that nobody acknowledged are reminded of when their interval is over, unless another one tells of
  * their wallet meanwhile. Times are the daemon's, ms.
  */
-import { blindRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
+import { noDataRule, unreachableRule } from "../../../src/domain/alerts/built-in.ts";
 import type { Outcome } from "../scenario.ts";
 import { durationMs } from "./duration.ts";
 import { type Finding, timeOf } from "./finding.ts";
@@ -16,7 +16,7 @@ const endingMs = 25_000;
 const stoodStillMs = 2_000;
 
 const isNoData = ({ alert }: Decided): boolean =>
-  !alert.event && (alert.rule === blindRule || alert.rule === unreachableRule);
+  !alert.event && (alert.rule === noDataRule || alert.rule === unreachableRule);
 
 export function judgeReminded({ log, sections }: Outcome): readonly Finding[] {
   const { critical } = sections[0]!.remind as { readonly critical: { readonly every: string } };

@@ -58,7 +58,9 @@ export class Reminders {
     const { receivers } = sections.routing as { readonly receivers: readonly string[] };
     if (receivers.every((one) => readsIncidents(sections, one)))
       for (const { changes } of committedOf(log)) {
-        const calls = new Set(changes.owed.flatMap(({ changeId, quiet }) => (quiet ? [] : [changeId])));
+        const calls = new Set(
+          changes.deliveryItems.flatMap(({ changeId, quiet }) => (quiet ? [] : [changeId])),
+        );
         for (const { id, alert, atMs } of changes.alertChanges)
           if (calls.has(id) && maybeOfIncident(sections, alert, receivers[0]!)) this.#reportedMs.push(atMs);
       }

@@ -236,8 +236,8 @@ const others: readonly Defect[] = [
   one(
     "deliver: a message is sent before it is sealed",
     "src/deliver/message/finalizer.ts",
-    "if (!stuck && (await journal.seal({ message, entries }))) {",
-    "if (!stuck && (void journal.seal({ message, entries }), true)) {",
+    "if (!stuck && (await journal.commitFinalized({ message, entries }))) {",
+    "if (!stuck && (void journal.commitFinalized({ message, entries }), true)) {",
   ),
   one(
     "deliver: a message that failed is not tried again",
@@ -260,14 +260,14 @@ const others: readonly Defect[] = [
   one(
     "deliver: an item is acknowledged before its message is delivered",
     "src/deliver/acknowledge/handled.ts",
-    'const over = owed.every((items) => items.length > 0 && items.every(isOver));\n        return over && owed.some((items) => items.some(({ status }) => status === "delivered"));',
-    "return owed.every((items) => items.length > 0);",
+    'const over = allItems.every((items) => items.length > 0 && items.every(isOver));\n        return over && allItems.some((items) => items.some(({ status }) => status === "delivered"));',
+    "return allItems.every((items) => items.length > 0);",
   ),
   one(
     "deliver: a dead message counts as delivered",
     "src/deliver/acknowledge/handled.ts",
-    'owed.some((items) => items.some(({ status }) => status === "delivered"))',
-    "owed.length > 0",
+    'allItems.some((items) => items.some(({ status }) => status === "delivered"))',
+    "allItems.length > 0",
   ),
   one(
     "watch: what was deleveraged ends as liquidated",
@@ -295,7 +295,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "watch: time without data is counted twice",
-    "src/alerts/own/dark-time.ts",
+    "src/alerts/own/no-data-time.ts",
     "Math.min(spell.toMs, toMs)",
     "Math.max(spell.toMs, toMs)",
   ),
@@ -392,10 +392,10 @@ const others: readonly Defect[] = [
   one(
     "alerts: nobody is told of a wallet's missing data while another's are told of",
     "src/alerts/notifications.ts",
-    "    const { receivers: notified, called } = this.enqueue(builder, change, to, null, { voids });",
+    "    const { receivers: notified, alerted } = this.enqueue(builder, change, to, null, { voids });",
     `    const others = [...this.#live.values()].filter((one) => one !== live && one.alert.rule === "Blind");
     const hidden = kind === "fired" && live.alert.rule === "Blind" && others.length > 0;
-    const { receivers: notified, called } = this.enqueue(builder, change, hidden ? [] : to, null, { voids });`,
+    const { receivers: notified, alerted } = this.enqueue(builder, change, hidden ? [] : to, null, { voids });`,
   ),
   one(
     "deliver: an inbox audit knows no notification",
@@ -417,7 +417,7 @@ const others: readonly Defect[] = [
   ),
   one(
     "alerts: a message of a large group leaves out those beyond its limit",
-    "src/deliver/message/seal.ts",
+    "src/deliver/message/make-message.ts",
     "const items: MessageItem[] = shown.map(",
     "const items: MessageItem[] = shown.slice(0, 10).map(",
   ),
@@ -646,8 +646,8 @@ const others: readonly Defect[] = [
   one(
     "deliver: what was delivered is never acknowledged at the exchange",
     "src/deliver/acknowledge/handled.ts",
-    "return over && owed.some(",
-    "return !over && owed.some(",
+    "return over && allItems.some(",
+    "return !over && allItems.some(",
   ),
   one(
     "rules: the age of an event is told twice as long",

@@ -103,8 +103,8 @@ export const former: readonly Defect[] = [
   one(
     "a reload forgets which histories were read",
     "src/engine/assembly/state-stage.ts",
-    "const told = before?.told ?? new CompleteSince();",
-    "const told = new CompleteSince();",
+    "const completeSince = before?.completeSince ?? new CompletenessTimes();",
+    "const completeSince = new CompletenessTimes();",
   ),
   one(
     "an announcement to several wallets is acknowledged for one",
@@ -416,7 +416,7 @@ export const former: readonly Defect[] = [
   one(
     "single answers in between take back the time without data",
     "src/alerts/own/gaps.ts",
-    "return Math.max(0, noDataForMs - openMs - this.#darkTime.within(key, fromMs, nowMs));",
+    "return Math.max(0, noDataForMs - openMs - this.#noDataTime.within(key, fromMs, nowMs));",
     "return Math.max(0, noDataForMs - openMs);",
   ),
   one(

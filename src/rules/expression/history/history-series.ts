@@ -6,7 +6,7 @@ import { nearestName } from "../../problem.ts";
 import type { ReadScope, WindowFunction, WindowPath } from "../../rule.ts";
 import type { RuleEventKind } from "../../vocabulary/field-types.ts";
 import { eventSources, eventVocabulary, vocabulary } from "../../vocabulary.ts";
-import type { Gathered, Naming, Tell } from "../context.ts";
+import type { Gathered, Naming, ReportProblem } from "../context.ts";
 import type { Names } from "../names.ts";
 import {
   type Absence,
@@ -18,7 +18,7 @@ import {
   pickMarket,
   pickScope,
 } from "../nodes/fields.ts";
-import { isScope, outOfSight } from "../out-of-sight.ts";
+import { isScope, notVisible } from "../not-visible.ts";
 import { numberOf, type StaticType, typeOfField } from "../types.ts";
 
 /** Time for which a sample of a figure without a source (perpwatch's own) is valid, ms. */
@@ -41,7 +41,7 @@ export function fieldSeries(
   start: number,
   naming: Naming,
   gathered: Gathered,
-  tell: Tell,
+  report: ReportProblem,
 ): Series | undefined {
   const visible = naming.scopes;
   // Positions within the quotes.
@@ -49,11 +49,11 @@ export function fieldSeries(
   const named = /^(?:(\w+)\[([^\]]+)\]\.)?value\.(\w+)$/.exec(text);
   if (named !== null) {
     const [, owner = null, symbol = null, name = ""] = named;
-    return valueSeries(fn, text, at, name, owner, symbol, naming, gathered, tell);
+    return valueSeries(fn, text, at, name, owner, symbol, naming, gathered, report);
   }
   const match = /^(\w+)(?:\[([^\]]+)\])?\.(\w+)$/.exec(text);
   if (match === null) {
-    tell({
+    report({
       start: at,
       message: `"${text}" is no path`,
       allowed: ["trader.equity", "market.markPrice", "market[BTC].markPrice", "value.basis"],
@@ -65,10 +65,10 @@ export function fieldSeries(
   if (!allowedOwners.includes(owner)) {
     const elsewhere = symbol === null && isScope(owner);
     const known = elsewhere && vocabulary[owner].some((field) => field.name === name) ? name : null;
-    tell({
+    report({
       start: at,
       message: elsewhere
-        ? outOfSight(text, owner, known, naming, true)
+        ? notVisible(text, owner, known, naming, true)
         : `${fn} knows no series of ${owner} here`,
       allowed: allowedOwners.map((scope) => `${scope}.…`),
       nearest: elsewhere ? null : nearestName(owner, allowedOwners),
@@ -80,7 +80,7 @@ export function fieldSeries(
   const field = series.find((candidate) => candidate.name === name);
   if (field === undefined) {
     const names = series.map((candidate) => candidate.name);
-    tell({
+    report({
       start: at + text.length - name.length,
       message: `${owner}.${name} is no series of numbers`,
       allowed: names,
@@ -114,14 +114,14 @@ function valueSeries(
   symbol: string | null,
   naming: Naming,
   gathered: Gathered,
-  tell: Tell,
+  report: ReportProblem,
 ): Series | undefined {
   const found = gathered.values.find(name);
   if (found === undefined || typeof found === "string" || "circle" in found) {
     const allowed = gathered.values.names.map((one) => `value.${one}`);
     const nearest = nearestName(`value.${name}`, allowed);
-    if (found === undefined) tell({ start: at, message: `no value is called ${name}`, allowed, nearest });
-    else tell({ start: at, message: `${text} is wrong`, reportedElsewhere: true });
+    if (found === undefined) report({ start: at, message: `no value is called ${name}`, allowed, nearest });
+    else report({ start: at, message: `${text} is wrong`, reportedElsewhere: true });
     return undefined;
   }
   const { scope } = found;
@@ -129,9 +129,9 @@ function valueSeries(
   if (owner === null ? !naming.scopes.includes(scope) : !ofMarket) {
     const message =
       owner === null
-        ? outOfSight(text, scope, null, naming, true)
+        ? notVisible(text, scope, null, naming, true)
         : `${fn} knows no series ${text} here: it belongs to a ${scope}`;
-    tell({ start: at, message });
+    report({ start: at, message });
     return undefined;
   }
   gathered.named.set(name, found.text);
@@ -161,13 +161,13 @@ export function eventSeries(
   countable: readonly RuleEventKind[],
   { scopes: [own] }: Names["naming"],
   gathered: Gathered,
-  tell: Tell,
+  report: ReportProblem,
 ): Series | undefined {
   const at = start + 1;
   const [kindText = "", fieldText, ...rest] = text.split(".");
   const kind = countable.find((candidate) => candidate === kindText);
   if (kind === undefined || rest.length > 0) {
-    tell({
+    report({
       start: at,
       message: `${fn} knows no events "${kindText}" here`,
       allowed: countable,
@@ -176,14 +176,14 @@ export function eventSeries(
     return undefined;
   }
   if (fn === "countOver" && fieldText !== undefined) {
-    tell({ start: at + kind.length, message: `countOver counts events: "${kind}" without a field` });
+    report({ start: at + kind.length, message: `countOver counts events: "${kind}" without a field` });
     return undefined;
   }
   const numbers = eventVocabulary[kind].filter((field) => field.type === "number");
   const field = numbers.find((candidate) => candidate.name === fieldText);
   if (fn === "sumOver" && field === undefined) {
     const names = numbers.map((candidate) => `${kind}.${candidate.name}`);
-    tell({
+    report({
       start: at,
       message: `sumOver adds up numbers of events, "${text}" is none`,
       allowed: names,

@@ -8,7 +8,7 @@ import type { Compiled, WindowFunction } from "../../rule.ts";
 import { type Env, type Facts, Unknown } from "../../value.ts";
 import type { RuleEventKind } from "../../vocabulary/field-types.ts";
 import { maxWindowMs } from "../../windows/shape.ts";
-import type { CompileFilter, Tell } from "../context.ts";
+import type { CompileFilter, ReportProblem } from "../context.ts";
 import type { Names } from "../names.ts";
 import type { Compiling } from "../node.ts";
 import { resultType } from "./history-result.ts";
@@ -40,7 +40,7 @@ const shortestWindowMs = 1_000;
 export function historyFunction(
   name: string,
   args: readonly ASTNode[],
-  { naming, gathered, tell }: Names,
+  { naming, gathered, report }: Names,
   countable: readonly RuleEventKind[],
   compileFilter: CompileFilter,
 ): Compiling | undefined {
@@ -49,7 +49,7 @@ export function historyFunction(
   let quantile: number | undefined;
   let rest = args;
   if (fn === "quantileOver") {
-    quantile = share(args[1], tell);
+    quantile = share(args[1], report);
     rest = args.filter((_, index) => index !== 1);
     if (quantile === undefined && args.length > 1) return undefined;
   }
@@ -57,28 +57,28 @@ export function historyFunction(
     arg.op === "value" && typeof arg.args === "string" ? arg.args : undefined,
   );
   for (const [i, text] of quoted.entries())
-    if (text === undefined) tell({ start: rest[i]!.start, message: `${fn} takes quoted text: ${example}` });
+    if (text === undefined) report({ start: rest[i]!.start, message: `${fn} takes quoted text: ${example}` });
   const [pathText, windowText, filterText] = quoted;
-  const wants =
+  const expected =
     fn === "quantileOver"
       ? "a path, a share and a window"
       : lookBackMs[fn] === undefined
         ? "a path and a window"
         : "a path";
   if (rest.length < (lookBackMs[fn] === undefined ? 2 : 1)) {
-    tell({ start: args[0]?.start ?? 0, message: `${fn} takes ${wants}: ${example}` });
+    report({ start: args[0]?.start ?? 0, message: `${fn} takes ${expected}: ${example}` });
     return undefined;
   }
   if (pathText === undefined || (windowText === undefined && rest.length > 1)) return undefined;
   const windowMs =
     windowText === undefined
       ? Math.min(lookBackMs[fn]!, gathered.maxWindowMs)
-      : windowOf(fn, windowText, rest[1]!.start, gathered.maxWindowMs, tell);
+      : windowOf(fn, windowText, rest[1]!.start, gathered.maxWindowMs, report);
   const countsEvents = (ofEvents as readonly string[]).includes(fn);
   let filter: Compiled<boolean> | null = null;
   let series: Series | undefined;
   if (countsEvents) {
-    series = eventSeries(fn, pathText, rest[0]!.start, countable, naming, gathered, tell);
+    series = eventSeries(fn, pathText, rest[0]!.start, countable, naming, gathered, report);
     if (rest[2] !== undefined && filterText !== undefined && series?.path.kind === "event") {
       // After the quote, where the filter's own text begins.
       const start = rest[2].start + 1;
@@ -88,15 +88,15 @@ export function historyFunction(
         "condition",
         { scopes: [], event: { kind, name: kind }, value: null, countable: null },
         gathered,
-        (problem) => tell({ ...problem, start: start + problem.start }),
+        (problem) => report({ ...problem, start: start + problem.start }),
       );
       if (compiled === undefined) return undefined;
       filter = compiled as Compiled<boolean>;
       series = { ...series, path: { ...series.path, filter } };
     }
   } else {
-    if (rest[2] !== undefined) tell({ start: rest[2].start, message: `${fn} takes no filter` });
-    series = fieldSeries(fn, pathText, rest[0]!.start, naming, gathered, tell);
+    if (rest[2] !== undefined) report({ start: rest[2].start, message: `${fn} takes no filter` });
+    series = fieldSeries(fn, pathText, rest[0]!.start, naming, gathered, report);
   }
   if (series === undefined || windowMs === undefined) return undefined;
 
@@ -146,11 +146,11 @@ function exampleOf(fn: WindowFunction): string {
 }
 
 /** The share of `quantileOver`: a literal number between 0 and 1. */
-function share(arg: ASTNode | undefined, tell: Tell): number | undefined {
+function share(arg: ASTNode | undefined, report: ReportProblem): number | undefined {
   if (arg === undefined) return undefined;
   const value = arg.op === "value" && ["number", "bigint"].includes(typeof arg.args) ? Number(arg.args) : -1;
   if (value >= 0 && value <= 1) return value;
-  tell({
+  report({
     start: arg.start,
     message: `quantileOver takes a share between 0 and 1 second: ${exampleOf("quantileOver")}`,
   });
@@ -161,13 +161,13 @@ function windowOf(
   fn: WindowFunction,
   text: string,
   start: number,
-  longestMs: number,
-  tell: Tell,
+  maxMs: number,
+  report: ReportProblem,
 ): number | "today" | undefined {
   if (text === "today" && lookBackMs[fn] === undefined) return text;
   const ms = parseDurationMs(text);
   if (ms === undefined) {
-    tell({
+    report({
       start,
       message: `"${text}" is no window`,
       allowed: [...(lookBackMs[fn] === undefined ? ["today"] : []), "a duration such as 30s, 10m, 24h, 7d"],
@@ -175,12 +175,12 @@ function windowOf(
     return undefined;
   }
   if (ms < shortestWindowMs || ms > maxWindowMs) {
-    tell({ start, message: `the window ${text} is out of bounds`, allowed: ["1s to 32d"] });
+    report({ start, message: `the window ${text} is out of bounds`, allowed: ["1s to 32d"] });
     return undefined;
   }
-  if (ms > longestMs) {
-    const kept = formatDurationMs(longestMs);
-    tell({
+  if (ms > maxMs) {
+    const kept = formatDurationMs(maxMs);
+    report({
       start,
       message: `the window ${text} is longer than history is kept: ${kept} (history.retention)`,
     });

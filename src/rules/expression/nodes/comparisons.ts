@@ -53,7 +53,7 @@ export class Comparisons {
   checkMember(type: StaticType, other: Compiling, node: ASTNode): void {
     if (type.kind !== "text" || type.members === null || typeof other.constant !== "string") return;
     if (type.members.includes(other.constant)) return;
-    this.#names.tell({
+    this.#names.report({
       start: node.start,
       message: type.open
         ? `"${other.constant}" is no word that is known here; it will match only if the exchange uses it`
@@ -83,7 +83,7 @@ export class Comparisons {
     const check = (node: ASTNode, { type }: Compiling, at: ASTNode, { constant }: Compiling): void => {
       const found =
         typeof constant === "number" ? implausible(sliceOf(this.#text, node), type, constant) : null;
-      if (found !== null) this.#names.tell({ start: at.start, ...found, warning: true });
+      if (found !== null) this.#names.report({ start: at.start, ...found, warning: true });
     };
     check(leftNode, left, rightNode, right);
     check(rightNode, right, leftNode, left);

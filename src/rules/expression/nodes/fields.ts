@@ -116,7 +116,7 @@ function named(path: string, unknown: Unknown, facts: Facts, sinceMs: number): U
 
 /** For a sum over several wallets: adds the wallets whose part is missing. */
 function namedPart(path: string, field: string, missing: Unknown, facts: Facts): Unknown {
-  const wallets = facts.untold?.(field) ?? [];
+  const wallets = facts.missingMembers?.(field) ?? [];
   const [first] = wallets;
   if (first === undefined) return missing;
   return new Unknown(missing.unknown, missing.source, `${path} is not known of ${namesOf(wallets)}`, first);

@@ -5,7 +5,7 @@ import { visibleScopes } from "../../vocabulary.ts";
 import { type CompileFilter, Gathered } from "../context.ts";
 import { bad, type Names } from "../names.ts";
 import type { Compiling } from "../node.ts";
-import { outOfSight } from "../out-of-sight.ts";
+import { notVisible } from "../not-visible.ts";
 import { numberOf } from "../types.ts";
 import { absence } from "./fields.ts";
 
@@ -32,7 +32,7 @@ export function namedValue(
     });
   }
   if (found === "wrong") {
-    names.tell({ start: node.start, message: `${path} is wrong`, reportedElsewhere: true });
+    names.report({ start: node.start, message: `${path} is wrong`, reportedElsewhere: true });
     return bad;
   }
   if ("circle" in found) return names.problem(node, `${path} rests on itself: ${found.circle.join(" → ")}`);
@@ -41,7 +41,7 @@ export function namedValue(
     return names.problem(
       node,
       symbol === null
-        ? outOfSight(path, found.scope, null, naming)
+        ? notVisible(path, found.scope, null, naming)
         : `${path} belongs to a ${found.scope}: no market has it`,
     );
   const own =

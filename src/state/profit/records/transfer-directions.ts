@@ -36,8 +36,8 @@ export class TransferDirections {
     if (other === undefined) return this.#flowOfLone(entry, event, own);
     const its = this.#ownFlowOf(entry, other);
     // Both sides count, or neither does.
-    const told = own === null ? (its === null ? null : -its) : its !== null && its !== -own ? null : own;
-    const usd = own === null && its === null ? guessOf(event) : told;
+    const ownByBoth = own === null ? (its === null ? null : -its) : its !== null && its !== -own ? null : own;
+    const usd = own === null && its === null ? guessOf(event) : ownByBoth;
     this.#directions.set(other, usd === null ? null : -usd);
     return usd;
   }

@@ -215,7 +215,7 @@ class FigureJudge {
       if (observation.kind === "daemon") this.#check(observation, atMs, bytesBefore);
       else life.failures.take(observation, atMs);
     }
-    this.#undelivered.take(changes.owed, atMs);
+    this.#undelivered.take(changes.deliveryItems, atMs);
   }
 
   #check(observation: Taken, atMs: number, bytes: number): void {

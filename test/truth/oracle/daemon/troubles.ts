@@ -1,12 +1,12 @@
 /** The part of a scenario's troubles that figures of the daemon are held against. */
-import { blindRule, unreachableRule } from "../../../../src/domain/alerts/built-in.ts";
+import { noDataRule, unreachableRule } from "../../../../src/domain/alerts/built-in.ts";
 import type { Outcome } from "../../scenario.ts";
 import { livesOf } from "../lives.ts";
 import type { Parts } from "../seen.ts";
 
 /** The interval of figures, and how late they may be, ms. */
 const figuresEveryMs = 6_500;
-const ofNoData: ReadonlySet<string> = new Set([blindRule, unreachableRule]);
+const ofNoData: ReadonlySet<string> = new Set([noDataRule, unreachableRule]);
 
 export function noDataAlerts(outcome: Outcome): Parts["noDataAlerts"] {
   const { log } = outcome;

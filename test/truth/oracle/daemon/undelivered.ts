@@ -1,14 +1,14 @@
 /** Items that are owed and not delivered, by what was committed. */
-import type { OwedItem } from "../../../../src/domain/alerts/delivery.ts";
+import type { DeliveryItem } from "../../../../src/domain/alerts/delivery.ts";
 import type { Observation } from "../../../../src/domain/observation.ts";
 
 const roomMs = 10;
 
-type Open = ReadonlyMap<number, OwedItem>;
+type Open = ReadonlyMap<number, DeliveryItem>;
 
 export class Undelivered {
   readonly #channels: ReadonlySet<string>;
-  readonly #open = new Map<number, OwedItem>();
+  readonly #open = new Map<number, DeliveryItem>();
   /** As it was at the beginning of the moment in which it changed last. */
   #before: { readonly atMs: number; readonly open: Open } = { atMs: Number.NaN, open: new Map() };
 
@@ -16,7 +16,7 @@ export class Undelivered {
     this.#channels = new Set(Object.keys(sections[0]!.channels as object));
   }
 
-  take(owed: readonly OwedItem[], atMs: number): void {
+  take(owed: readonly DeliveryItem[], atMs: number): void {
     if (owed.length === 0) return;
     if (this.#before.atMs !== atMs) this.#before = { atMs, open: new Map(this.#open) };
     for (const item of owed) {
@@ -26,7 +26,7 @@ export class Undelivered {
   }
 
   /** The open items of a message. */
-  inMessage(id: string): readonly OwedItem[] {
+  inMessage(id: string): readonly DeliveryItem[] {
     return [...this.#open.values()].filter(({ messageId }) => messageId === id);
   }
 

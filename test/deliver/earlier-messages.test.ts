@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Entry } from "../../src/alerts/pending/waiting.ts";
 import type { Journal } from "../../src/deliver/journal.ts";
-import { rootOf, toldBefore } from "../../src/deliver/queue/attempt.ts";
+import { earlierMessages, rootOf } from "../../src/deliver/queue/attempt.ts";
 import type { Message } from "../../src/domain/alerts/delivery.ts";
 import { change, message } from "../channels/messages.ts";
 
@@ -24,7 +24,7 @@ function before(known: readonly Message[], ids: readonly number[], unwritten: re
     messages: async ({ alertIds = [] }: { readonly alertIds?: readonly number[] }) =>
       known.filter((one) => one.alertIds.some((id) => alertIds.includes(id))),
   };
-  return toldBefore(next, entries, store, { unwritten: () => unwritten } as unknown as Journal);
+  return earlierMessages(next, entries, store, { unwritten: () => unwritten } as unknown as Journal);
 }
 
 test("nothing was: nothing is", async () => {

@@ -6,7 +6,7 @@ import type { Source } from "../domain/sources.ts";
 import type { Subject } from "../domain/subject.ts";
 import { eventSources, type WindowSpec } from "../rules/index.ts";
 
-export class CompleteSince {
+export class CompletenessTimes {
   /** By wallet, then by source and PDA index ("" where a history is the whole wallet's), ms. */
   readonly #wallets = new Map<string, Map<string, number>>();
 

@@ -15,23 +15,23 @@ const has = (scope: Scope, field: string): boolean =>
  * @param field field of that scope; null: none was named, or it is a named value
  * @param quoted true within the path of a history function
  */
-export function outOfSight(
+export function notVisible(
   name: string,
   wanted: Scope,
   field: string | null,
   { scopes: seen, event }: Naming,
   quoted = false,
 ): string {
-  const told = `${name} is of scope ${wanted}`;
+  const problem = `${name} is of scope ${wanted}`;
   if (event !== null && event.name !== "event")
-    return `${told}; a filter sees the event alone, as ${event.name}.…`;
+    return `${problem}; a filter sees the event alone, as ${event.name}.…`;
   const ways: string[] = [];
   const [own] = seen;
   if (event !== null || own === undefined) {
     if (wanted === "market" && field !== null) ways.push(oneMarket(field, quoted));
     ways.push(`a rule of \`scope: ${wanted}\``);
     const sees = seen.length === 0 ? "" : `, which sees ${seen.join(", ")} beside the event`;
-    return `${told}; this is a rule on ${event?.kind ?? "events"}${sees}. Use ${orList(ways)}`;
+    return `${problem}; this is a rule on ${event?.kind ?? "events"}${sees}. Use ${orList(ways)}`;
   }
   if (own === "book" && wanted === "market") ways.push("`by: market`");
   else ways.push(`\`scope: ${wanted}\``);
@@ -44,7 +44,7 @@ export function outOfSight(
     ways.push(`look at all with trader.positions.exists(p, ${field === null ? "…" : `p.${field} …`})`);
   if (wanted === "market" && field !== null) ways.push(oneMarket(field, quoted));
   if (field !== null && field !== "name" && has(own, field)) ways.push(`${own}.${field}`);
-  return `${told}; here the scope is ${own}${own === "book" && wanted === "market" ? ", over all markets" : ""}. Use ${orList(ways)}`;
+  return `${problem}; here the scope is ${own}${own === "book" && wanted === "market" ? ", over all markets" : ""}. Use ${orList(ways)}`;
 }
 
 function oneMarket(field: string, quoted: boolean): string {

@@ -4,9 +4,9 @@
 import { signatures } from "./checker.ts";
 import { namedPrefix } from "./named.ts";
 
-/** @param told the first line of its message */
-export function plainWords(told: string): string {
-  return told
+/** @param message the first line of its message */
+export function plainMessage(message: string): string {
+  return message
     .replaceAll(namedPrefix, "value.")
     .replace(/^Unexpected token: EOF$/, "the expression ends too early")
     .replace(/^Unexpected token: (\w+)$/, (_, token: string) => `unexpected ${signOf(token)}`)
@@ -75,10 +75,10 @@ function typeText(type: string): string {
 
 /** `usd(string)` → `usd takes a number; found text`. */
 function callText(call: string): string {
-  const [, path = call, given = ""] = /^(.*?)\((.*)\)$/.exec(call) ?? [];
+  const [, path = call, typeList = ""] = /^(.*?)\((.*)\)$/.exec(call) ?? [];
   // A method's name follows the type that it is called on.
   const name = path.split(".").at(-1)!;
-  const found = argumentsOf(given);
+  const found = argumentsOf(typeList);
   const forms = signatures.flatMap((one) => {
     const [, own, wanted = ""] = /^([^(]*)\((.*)\):/.exec(one) ?? [];
     return own === path || own === `string.${name}` ? [argumentsOf(wanted)] : [];
@@ -86,10 +86,10 @@ function callText(call: string): string {
   // Of several forms, the intended one has the same number of arguments.
   const alike = forms.filter((form) => form.length === found.length);
   const takes = [...new Set((alike.length > 0 ? alike : forms).map((form) => form.join(" and ")))];
-  const told = found.join(" and ") || "nothing";
+  const givenTypes = found.join(" and ") || "nothing";
   return takes.length === 0
-    ? `${name} does not take ${told}`
-    : `${name} takes ${takes.join(", or ")}; found ${told}`;
+    ? `${name} does not take ${givenTypes}`
+    : `${name} takes ${takes.join(", or ")}; found ${givenTypes}`;
 }
 
 function argumentsOf(list: string): string[] {

@@ -5,7 +5,13 @@
  * again after a crash under the same id, by which the channel recognizes that it was accepted before.
  */
 import { createHash } from "node:crypto";
-import { inOrder, isMany, reportedChanges, type Told, titleOf } from "../../alerts/pending/reported.ts";
+import {
+  inOrder,
+  isMany,
+  type ReportedItem,
+  reportedChanges,
+  titleOf,
+} from "../../alerts/pending/reported.ts";
 import { leadOf } from "../../channels/message/lead.ts";
 import { type Alert, type AlertChange, type Severity, severityRank } from "../../domain/alerts/alert.ts";
 import {
@@ -18,7 +24,7 @@ import {
 } from "../../domain/alerts/delivery.ts";
 import { messageId, messageIdBytes } from "./message-id.ts";
 
-export interface Sealing {
+export interface MessageOptions {
   /** `perpwatch on <host>`. */
   readonly sender: string;
   /** The name that distinguishes this database from others on the same host. */
@@ -37,23 +43,23 @@ const oldAfterMs = 10_000;
 /** Changes that state that something holds. */
 const worse: ReadonlySet<AlertChange["kind"]> = new Set(["fired", "rose", "worsened", "changed"]);
 
-/** @param told items of one receiver, in the order of their ids; at least one */
-export function seal(told: readonly Told[], sealing: Sealing): Message {
-  const { sender, instance, nowMs, folded = null, standing = null, isGone = () => false } = sealing;
-  const severity = told.reduce<Severity>(
+/** @param reported items of one receiver, in the order of their ids; at least one */
+export function makeMessage(reported: readonly ReportedItem[], options: MessageOptions): Message {
+  const { sender, instance, nowMs, folded = null, standing = null, isGone = () => false } = options;
+  const severity = reported.reduce<Severity>(
     (worst, { item }) => (severityRank[item.severity] > severityRank[worst] ? item.severity : worst),
     "info",
   );
-  const distances = new Map(told.map(({ item, change }) => [change.id, item.distance]));
-  const changes = reportedChanges(told);
-  const quiet = new Set(told.flatMap(({ item, change }) => (item.quiet ? [change.id] : [])));
+  const distances = new Map(reported.map(({ item, change }) => [change.id, item.distance]));
+  const changes = reportedChanges(reported);
+  const quiet = new Set(reported.flatMap(({ item, change }) => (item.quiet ? [change.id] : [])));
   const isPassed = ({ id, kind, atMs, alertId }: AlertChange): boolean =>
     quiet.has(id) && worse.has(kind) && nowMs - atMs > oldAfterMs && isGone(alertId);
   // A change that waited and no longer holds comes last.
   const shown = inOrder(changes, folded).toSorted((a, b) => Number(isPassed(a)) - Number(isPassed(b)));
   const items: MessageItem[] = shown.map((change) => {
     const distance = distances.get(change.id);
-    const onCall = onCallOf(told, change, instance);
+    const onCall = onCallOf(reported, change, instance);
     const passed = isPassed(change);
     const lead = passed ? `No longer holds (was ${change.alert.severity})` : leadOf(change);
     return {
@@ -64,11 +70,11 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     };
   });
   return {
-    id: idOf(told, sender, instance),
-    receiver: told[0]!.item.receiver,
+    id: idOf(reported, sender, instance),
+    receiver: reported[0]!.item.receiver,
     severity,
-    itemIds: told.map(({ item }) => item.id),
-    alertIds: [...new Set(told.map(({ item }) => item.alertId))],
+    itemIds: reported.map(({ item }) => item.id),
+    alertIds: [...new Set(reported.map(({ item }) => item.alertId))],
     content: {
       kind: "alert",
       severity,
@@ -78,9 +84,9 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
       ...(folded === null ? {} : { folded }),
       ...(isMany(changes, folded) ? { tally: tallyOf(changes) } : {}),
       ...(standing === null ? {} : { standing }),
-      threads: threadsOf(told, sender, instance),
-      ...incidentOf(told, instance),
-      ...(told.every(({ item }) => item.quiet === true) ? { quiet: true as const } : {}),
+      threads: threadsOf(reported, sender, instance),
+      ...incidentOf(reported, instance),
+      ...(reported.every(({ item }) => item.quiet === true) ? { quiet: true as const } : {}),
       sender,
     },
     ...untried(nowMs, nowMs),
@@ -88,16 +94,20 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
 }
 
 /** Returns the incident of a message, if all of its changes belong to one. */
-function incidentOf(told: readonly Told[], instance: string): Pick<MessageContent, "incident"> {
-  const keys = new Set(told.map(({ item: { groupKey, incident = groupKey } }) => incident));
+function incidentOf(reported: readonly ReportedItem[], instance: string): Pick<MessageContent, "incident"> {
+  const keys = new Set(reported.map(({ item: { groupKey, incident = groupKey } }) => incident));
   const [key] = keys;
   if (key === undefined || keys.size > 1 || firstOfIncident(key) === null) return {};
   return { incident: { id: nameOf([instance, key]) } };
 }
 
 /** Returns the incident of a change's account, if its receiver keeps one for each. */
-function onCallOf(told: readonly Told[], { id }: AlertChange, instance: string): Pick<MessageItem, "onCall"> {
-  const item = told.find(({ change }) => change.id === id)?.item;
+function onCallOf(
+  reported: readonly ReportedItem[],
+  { id }: AlertChange,
+  instance: string,
+): Pick<MessageItem, "onCall"> {
+  const item = reported.find(({ change }) => change.id === id)?.item;
   if (item?.onCall === undefined) return {};
   const { account, first, more } = item.onCall;
   return { onCall: { id: nameOf([instance, item.receiver, "account", account, first]), more } };
@@ -114,8 +124,8 @@ const maxThreads = 5;
  * Returns the thread names that all messages of an alert share: its incident's, that of its group and firing day, else
  * its own. A group has no end, so its threads are split by day.
  */
-function threadsOf(told: readonly Told[], sender: string, instance: string): string[] {
-  const names = told.map(({ item, change: { alert } }) => {
+function threadsOf(reported: readonly ReportedItem[], sender: string, instance: string): string[] {
+  const names = reported.map(({ item, change: { alert } }) => {
     const day = Math.floor(alert.firedAtMs / 86_400_000);
     const ofGroup = firstOfIncident(item.groupKey) === null ? [item.groupKey, day] : [item.groupKey];
     const what = item.groupKey === null ? [alert.id, alert.firedAtMs] : ofGroup;
@@ -130,13 +140,13 @@ function threadsOf(told: readonly Told[], sender: string, instance: string): str
  * daemons that watch one exchange see the same thing in the same millisecond. A channel takes two messages with one id
  * for one message, so ids must be unique.
  */
-function idOf(told: readonly Told[], sender: string, instance: string): string {
-  const parts = told.map(({ item, change: { id, kind, atMs, alert } }) =>
+function idOf(reported: readonly ReportedItem[], sender: string, instance: string): string {
+  const parts = reported.map(({ item, change: { id, kind, atMs, alert } }) =>
     alert.eventKey !== null && kind === "fired"
       ? [alert.rule, alert.subject, alert.eventKey]
       : [id, kind, atMs, alert.rule, alert.subject, alert.summary, ...(item.again ? ["again"] : [])],
   );
-  return nameOf([sender, instance, told[0]!.item.receiver, parts]);
+  return nameOf([sender, instance, reported[0]!.item.receiver, parts]);
 }
 
 /** Maximum rows of a tally; the last row counts the rest by rule alone. */

@@ -5,21 +5,21 @@
  */
 
 /** Period over which spells are added up, ms. */
-export const darkWindowMs = 120_000;
+export const noDataWindowMs = 120_000;
 
 interface Spell {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-export class DarkTime {
+export class NoDataTime {
   /** Ended spells, oldest first, by source and wallet. */
   readonly #spells = new Map<string, Spell[]>();
 
   /** Adds an ended spell. */
   add(key: string, fromMs: number, toMs: number): void {
     if (toMs <= fromMs) return;
-    const recent = (this.#spells.get(key) ?? []).filter((spell) => spell.toMs > toMs - darkWindowMs);
+    const recent = (this.#spells.get(key) ?? []).filter((spell) => spell.toMs > toMs - noDataWindowMs);
     recent.push({ fromMs, toMs });
     this.#spells.set(key, recent);
   }
