@@ -1,7 +1,7 @@
 /**
  * The composition root: creates the parts in stages (`assembly/`), starts them in order, and stops them in reverse.
  *
- *   store ─► exchange ─► engine ─► delivery ─► collection ─► page
+ *   store ─► exchange ─► engine ─► delivery ─► collection ─► answers ─► page
  *
  * A stop first ends the reading, then the watch; then pending messages are sent as far as possible, and the database is
  * closed last.

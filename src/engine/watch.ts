@@ -101,7 +101,6 @@ export class Watch {
     warmUp.begin();
     // Deadlines from before this arrival are judged first, by the data known then: data that became stale in a gap (a
     // machine that slept) does not count as read in the meantime.
-    // that slept) do not count as seen all the while.
     moment.answering = observation.kind === "accounts" ? observation.wallet : null;
     advisor.begin();
     deadlines.run(atMs);

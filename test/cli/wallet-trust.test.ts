@@ -43,7 +43,7 @@ test("shows what was refused beside what was trusted, and accepts it with --yes 
     "   4  network:main",
     "",
     "{address}, {nonce …} and {time} stand for what differs from login to login.",
-    expect.stringMatching(/^Its identifier is [0-9a-f]{16}\.$/),
+    expect.stringMatching(/^Its identifier is [0-9a-f]{64}\.$/),
     "",
   ]);
   expect(asked).toMatchObject({
@@ -78,7 +78,7 @@ test("without a terminal the form that was shown is accepted by its identifier, 
   using it = place({ text, memo: null, refused: [{ kind: "text", form, reason, address }, memo] });
   const asked = await it.trust();
   const id = idIn(asked.stdout);
-  expect(asked.stderr).toMatch(/or again with --accept [0-9a-f]{16}\.\n/);
+  expect(asked.stderr).toMatch(/or again with --accept [0-9a-f]{64}\.\n/);
   expect((await it.trust("--json")).json()).toMatchObject({ refused: [{ id }, { kind: "memo" }] });
   expect(await it.trust("--accept", id, "--yes")).toMatchObject({ status: 2 });
   // Another form of the kind was refused meanwhile.

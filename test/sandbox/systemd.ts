@@ -1,11 +1,12 @@
 /**
  * A systemd of its own: process 1 of new namespaces, above a copy-on-write view of this machine's files, with its own /run and /dev, and
- * with this machine's network. It starts what is started in it and nothing else: no timers, no other services.
+ * with this machine's network. Nothing that is enabled on this machine is started: its units of /etc and its fstab are not there. It ends
+ * with the process that started it.
  * Needs root, cgroup v2 and overlayfs.
  */
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -21,12 +22,20 @@ export function whyNoSystemd(): string | null {
   if (process.getuid?.() !== 0) return "it needs root";
   if (!existsSync(systemd)) return `it needs ${systemd}`;
   if (cgroupFolder() === null) return "it needs cgroup v2";
-  if (!/\boverlay$/m.test(readFileSync("/proc/filesystems", "utf8"))) return "it needs overlayfs";
+  const folder = mkdtempSync(path.join(tmpdir(), "perpwatch-overlay-"));
+  const cgroup = path.join(cgroupFolder()!, path.basename(folder));
+  const overlay = "mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root";
   try {
-    execFileSync("unshare", ["--pid", "--fork", "--mount", "--uts", "--ipc", "--cgroup", "true"]);
+    for (const name of ["upper", "work", "root"]) mkdirSync(path.join(folder, name));
+    mkdirSync(cgroup);
+    execFileSync("rmdir", [cgroup]);
+    const command = ["--pid", "--fork", "--mount", "--uts", "--ipc", "--cgroup", "sh", "-c", overlay];
+    execFileSync("unshare", command, { cwd: folder, stdio: "pipe" });
     return null;
-  } catch {
-    return "it needs namespaces";
+  } catch (error) {
+    return `it needs namespaces, an overlay in ${tmpdir()} and a writable cgroup v2: ${String(error).split("\n")[0]}`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -37,22 +46,28 @@ function cgroupFolder(): string | null {
   return mount?.split(" ")[1] ?? null;
 }
 
-/** Units of this machine that are not to be started, or that would change what is shared with it. */
+/** Units of systemd's own that would change what is shared with this machine. */
 const masked = [
   ...["timers.target", "systemd-sysctl.service", "systemd-udevd.service", "systemd-modules-load.service"],
   ...["systemd-udev-trigger.service", "systemd-hwdb-update.service", "systemd-random-seed.service"],
   ...["systemd-udevd-kernel.socket", "systemd-udevd-control.socket", "systemd-remount-fs.service"],
+  ...["sys-kernel-debug.mount", "sys-kernel-tracing.mount", "sys-kernel-config.mount"],
+  ...["sys-fs-fuse-connections.mount", "dev-hugepages.mount", "dev-mqueue.mount"],
 ];
 
 const boot = `
 set -e
 echo $$ > "$CGROUP/cgroup.procs"
-exec unshare --pid --fork --kill-child --mount --uts --ipc --cgroup --mount-proc sh -c '
+exec setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount --uts --ipc --cgroup --mount-proc sh -c '
 set -e
 mount --make-rprivate /
 mount -t overlay overlay -o "lowerdir=/,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FOLDER/root"
 mount --bind "$PROGRAM" "$FOLDER/root$AT"
+mount -o remount,bind,ro "$FOLDER/root$AT"
 cd "$FOLDER/root"
+mount -t tmpfs -o mode=755 tmpfs etc/systemd/system
+for unit in $MASKED; do ln -s /dev/null etc/systemd/system/$unit; done
+: > etc/fstab
 mount -t proc proc proc
 mount --bind proc/sys proc/sys
 mount -o remount,bind,ro proc/sys
@@ -97,9 +112,17 @@ export async function startSystemd(): Promise<Systemd> {
   const cgroup = path.join(cgroupFolder()!, path.basename(folder));
   for (const name of ["upper/etc/systemd/system", `upper${programFolder}`, "work", "root"])
     mkdirSync(path.join(folder, name), { recursive: true });
-  for (const unit of masked) symlinkSync("/dev/null", path.join(folder, "upper/etc/systemd/system", unit));
   mkdirSync(cgroup);
-  const env = { PATH: process.env.PATH, FOLDER: folder, CGROUP: cgroup, PROGRAM: root, AT: programFolder };
+  const env = {
+    ...{
+      PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
+      FOLDER: folder,
+      CGROUP: cgroup,
+      PROGRAM: root,
+      AT: programFolder,
+    },
+    MASKED: masked.join(" "),
+  };
   const child = spawn("sh", ["-c", boot], { env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   for (const stream of [child.stdout, child.stderr])

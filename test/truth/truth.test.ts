@@ -214,7 +214,7 @@ describe("an invariant finds what breaks it", () => {
         const changes = {
           ...entry.changes,
           alertChanges: [...alertChanges, reminder],
-          owed: [...owed, item],
+          deliveryItems: [...owed, item],
         };
         return { ...entry, changes };
       }),

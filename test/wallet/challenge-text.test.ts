@@ -69,7 +69,7 @@ test.each<[string, string, RegExp]>([
   ["a time that is none", message.replace("-10-05", "-19-05"), /not within 15 minutes/],
   ["seconds of another year", `${message}\n1000000000`, /not within 15 minutes/],
   ["a day without its time", `${message}\nuntil 9999-12-31`, /a day without its time/],
-  ["a time in small letters", `${message}\nuntil 2026-10-05t15:01:00Z`, /a day without its time/],
+  ["a time with a small t", `${message}\nuntil 2026-10-05t15:01:00Z`, /a day without its time/],
   ["nothing", "", /does not name/],
 ])("%s is not signed", (_what, text, said) => {
   expect(() => form(text)).toThrow(BadChallenge);

@@ -60,9 +60,12 @@ export async function trust(cli: Cli, options: TrustOptions): Promise<void> {
 
 const isAcceptable = (one: RefusedForm): one is Acceptable => one.form !== null;
 
-/** Names a form that a person looked at: another one that was refused meanwhile has another identifier. 16 hex digits. */
+/**
+ * Names a form that a person looked at: another one that was refused meanwhile has another identifier. 64 hex digits: whoever can choose
+ * two forms finds two of which fewer digits are the same.
+ */
 const idOf = ({ kind, form }: Pick<Acceptable, "kind" | "form">): string =>
-  createHash("sha256").update(`${kind}\n${form}`).digest("hex").slice(0, 16);
+  createHash("sha256").update(`${kind}\n${form}`).digest("hex");
 
 /** @returns the forms that the options accept, without a question */
 function agreedTo(refused: readonly Acceptable[], { yes, accept }: TrustOptions): readonly Acceptable[] {

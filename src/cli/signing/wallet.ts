@@ -121,7 +121,7 @@ export function walletCommand(program: Command, cli: Cli): void {
       "The form that is seen first is trusted, unless it names another site than the exchange or speaks of more than a login.\n" +
       "Any other form is refused for all wallets, with one alert. Accept one only if it asks for a login to the exchange and\n" +
       "nothing else.",
-    examples: ["wallet trust", "wallet trust --accept 0b5c6d1e2f3a4b5c"],
+    examples: ["wallet trust", "wallet trust --accept IDENTIFIER"],
   })
     .addOption(
       new Option(

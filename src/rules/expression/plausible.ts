@@ -31,12 +31,12 @@ export function implausible(
       nearest: String(meant),
     };
   // A fraction far above any percentage is a test for +∞.
-  if (fraction !== undefined && limit > range.max) return null;
-  const bounds = `${formatAmount(range.min)} to ${formatAmount(range.max)}`;
+  if (fraction !== undefined && limit > range.most) return null;
+  const bounds = `${formatAmount(range.least)} to ${formatAmount(range.most)}`;
   return { message: `${shown} is compared with ${limit}: plausible are ${bounds}`, nearest: null };
 }
 
-const within = ({ min, max }: Range, value: number): boolean => value >= min && value <= max;
+const within = ({ least, most }: Range, value: number): boolean => value >= least && value <= most;
 
 /** Finds `80%` in an expression: the language has no percent sign, and `%` alone is the remainder of a division. */
 export function percentIn(text: string): { readonly start: number; readonly message: string } | null {

@@ -125,7 +125,7 @@ export class Walk {
       case "-_": {
         const operand = this.compile(node.args);
         const constant = typeof operand.constant === "number" ? -operand.constant : undefined;
-        const type = withRange(operand.type, ({ min, max }) => ({ min: -max, max: -min }));
+        const type = withRange(operand.type, ({ least, most }) => ({ least: -most, most: -least }));
         return withConstant({ type, run: operators.negate(operand.run) }, constant);
       }
       case "?:": {

@@ -39,10 +39,10 @@ export const units = [
 
 export type Unit = (typeof units)[number];
 
-/** The plausible values of a figure, both limits included. */
+/** The plausible values of a figure, both limits included. The names are those of `rules vocabulary --json`. */
 export interface Range {
-  readonly min: number;
-  readonly max: number;
+  readonly least: number;
+  readonly most: number;
 }
 
 export interface Field {

@@ -9,10 +9,10 @@ type Rest = Partial<Pick<Field, "absent" | "members" | "open" | "derived" | "awa
  * price may be three times the mark), but no useful limit for an alert.
  */
 const plausible: Partial<Readonly<Record<Unit, Range>>> = {
-  ratio: { min: 0, max: 1 },
-  rate: { min: -0.1, max: 0.1 },
-  yearlyRate: { min: -20, max: 20 },
-  times: { min: 0, max: 1_000 },
+  ratio: { least: 0, most: 1 },
+  rate: { least: -0.1, most: 0.1 },
+  yearlyRate: { least: -20, most: 20 },
+  times: { least: 0, most: 1_000 },
 };
 
 /** Rows with the same sources. */
@@ -33,7 +33,7 @@ export function group(sources: readonly Source[]) {
     numberUpTo: (max: number, name: string, unit: Unit, meaning: string, absent?: string): Field =>
       field(name, "number", unit, meaning, {
         ...(absent === undefined ? {} : { absent }),
-        plausible: { min: 0, max },
+        plausible: { least: 0, most: max },
       }),
     /** A number that may be missing until the source `awaits` was read. */
     awaited: (name: string, unit: Unit, awaits: Source, meaning: string): Field =>

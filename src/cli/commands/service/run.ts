@@ -35,10 +35,11 @@ export function asService({ unit, args, config, user = false, onTerminal = false
  * @returns null: the command itself ended with it
  */
 export function setUpFailure(status: number | null, unit: string): string | null {
-  if (status === null || status < 200 || status > 255) return null;
+  // The highest of them is 245. 255 is a command that a signal ended.
+  if (status === null || status < 200 || status > 245) return null;
   const failure = `systemd cannot set up the service (status ${status}; \`man systemd.exec\` has them, and the journal the reason)`;
-  if (status !== 203) return failure;
   const [node, main] = [commandOf(unit)[0], commandOf(unit).at(-1)];
+  if (status !== 203 || node === undefined || main === undefined) return failure;
   const [, user = "its user"] = /^User=(.*)$/m.exec(unit) ?? [];
-  return `${failure}: ${user} cannot execute ${node}. It, ${main} and the folders of both have to be readable by every user`;
+  return `${failure}: ${user} cannot execute ${node}. It has to be there, and it, ${main} and the folders of both have to be readable by every user`;
 }

@@ -19,8 +19,8 @@ export function resultType(fn: WindowFunction, { type: series, path }: Series): 
   return numberOf("double", unit, resultRange(fn, series, path));
 }
 
-const shares: Range = { min: 0, max: 1 };
-const growth: Range = { min: -1, max: 10 };
+const shares: Range = { least: 0, most: 1 };
+const growth: Range = { least: -1, most: 10 };
 
 /** The range of the result of a function; undefined if nothing is certain. */
 function resultRange(fn: WindowFunction, series: StaticType, path: WindowPath): Range | undefined {

@@ -279,8 +279,8 @@ function overList(
 }
 
 /** The range of absolute values. */
-function sizesOf({ min, max }: Range): Range {
-  return { min: Math.max(0, min, -max), max: Math.max(-min, max) };
+function sizesOf({ least, most }: Range): Range {
+  return { least: Math.max(0, least, -most), most: Math.max(-least, most) };
 }
 
 /** Removes the range: a sum may be larger than each of its parts. */
