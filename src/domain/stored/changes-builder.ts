@@ -1,9 +1,7 @@
 /** Collects the changes of one tick. */
 
 import type { Source } from "../sources.ts";
-import type { Changes } from "./changes.ts";
-
-type Filling = { -readonly [K in keyof Changes]: Changes[K][number][] };
+import { type Changes, emptyChanges, type MutableChanges } from "./changes.ts";
 
 /** A reading that is needed at once, outside its schedule. */
 export interface Ask {
@@ -14,29 +12,12 @@ export interface Ask {
 
 export class ChangesBuilder {
   readonly atMs: number;
-  readonly changes: Filling;
+  readonly changes: MutableChanges;
   readonly asks: Ask[] = [];
 
   constructor(atMs: number) {
     this.atMs = atMs;
-    this.changes = {
-      observations: [],
-      ticks: [],
-      facts: [],
-      events: [],
-      failedReads: [],
-      milestones: [],
-      payloads: [],
-      alerts: [],
-      alertChanges: [],
-      ruleStates: [],
-      ruleStatesGone: [],
-      deliveryItems: [],
-      messages: [],
-      acknowledgements: [],
-      cursors: [],
-      keep: [],
-    };
+    this.changes = emptyChanges();
   }
 
   /** Moves the changes of another one into this one. */

@@ -80,7 +80,10 @@ export interface Changes {
   readonly keep: readonly { readonly name: string; readonly value: string | null }[];
 }
 
-export const noChanges: Changes = {
+/** Changes while they are collected. */
+export type MutableChanges = { -readonly [K in keyof Changes]: Changes[K][number][] };
+
+export const emptyChanges = (): MutableChanges => ({
   observations: [],
   ticks: [],
   facts: [],
@@ -97,7 +100,9 @@ export const noChanges: Changes = {
   acknowledgements: [],
   cursors: [],
   keep: [],
-};
+});
+
+export const noChanges: Changes = emptyChanges();
 
 /** Returns a Changes value of the parts that are not empty. */
 export function changes(parts: Partial<Changes>): Changes {

@@ -55,6 +55,7 @@ type OnLate = (atMs: number, pnl: number, equity: number, explained: boolean) =>
 
 const ignoreLate: OnLate = () => {};
 
+/** The flows whose record was placed after a time, ms; null: they are not known. */
 type FlowsAfter = (ms: number) => readonly PlacedFlow[] | null;
 
 const notKnown: FlowsAfter = () => null;
@@ -81,7 +82,7 @@ export class ProfitGaps {
    * Takes a sample of a wallet, before its windows are fed with it.
    * @param held profit that the sample lacks, as a flow may be hidden in it
    * @param onLate called with each profit that turned out to hide nothing
-   * @param flowsAfter as `OpenChanges.placedAfter`
+   * @param flowsAfter see `FlowsAfter`
    */
   take(
     wallet: string,
